@@ -11,7 +11,7 @@ const SOURCE = "src/console";
 const TARGET = "dist/console";
 const STAMP = `${TARGET}/.inputs`;
 /** What is loaded later by itself, but is the first thing that a person sees: it is fetched with the page. */
-const OPENING = ["processes/processes-view.tsx", "terminals/terminal-pane.tsx"];
+const OPENING = ["process-table/processes-view.tsx", "terminals/terminal-pane.tsx"];
 /** The page, parts that it imports when it needs them, and the page of a fleet. All of them have the same frame. */
 const FRAMED =
   /\/src\/console\/(?:main|\w+\/(?:processes|terminals|files|rows|inspector|system)-view|start\/start-dialog|terminals\/terminal-pane|fleet\/fleet-page)\.tsx$/;
@@ -21,7 +21,7 @@ const INPUT_FILES = [
   "package-lock.json",
   "scripts/build-console.mjs",
   "scripts/wire-table.mjs",
-  "src/server/access/presets.ts",
+  "src/server/settings/presets.ts",
 ];
 
 /** The table of the wire for the inspector: data in a part of its own, without the schema library. */
@@ -101,12 +101,7 @@ const frameInOnePiece = {
 /** What every view may use. */
 function frameFiles() {
   const ui = readdirSync(`${SOURCE}/ui`).filter((name) => /\.tsx?$/.test(name) && !name.includes(".test."));
-  return [
-    "shell/app.tsx",
-    "shell/view-frame.tsx",
-    "connection/use-host.ts",
-    ...ui.map((name) => `ui/${name}`),
-  ];
+  return ["app/app.tsx", "frame/view-frame.tsx", "connection/use-host.ts", ...ui.map((name) => `ui/${name}`)];
 }
 
 function inputsDigest() {

@@ -77,7 +77,7 @@ export const buildLauncher = () =>
 
 /** dist/sandbox-helper.js, likewise. */
 export const buildSandboxHelper = () =>
-  bundle("src/cli/sandbox-helper/main.ts", {
+  bundle("src/cli/launcher/sandbox-helper.ts", {
     // In its sandbox there is nothing else, and it makes no requests.
     external: ["koffi", "undici"],
     plugins: [onlyEnglish, lateModules],
@@ -94,18 +94,19 @@ const definitions = (version) => ({
 const programOptions = (version) => ({ ...withParts, define: definitions(version) });
 
 /** dist/program.js, likewise. Its text must be ASCII, which is what esbuild writes by default. */
-export const buildProgram = (version) => bundle("src/cli/main.ts", programOptions(version));
+export const buildProgram = (version) => bundle("src/cli/serve/main.ts", programOptions(version));
 
 /** The same with its source map, for profiles. */
 export async function mapProgram(version) {
   const mapped = { ...programOptions(version), sourcemap: "external", outfile: "program.js" };
-  const { outputFiles: files } = await bundleFiles("src/cli/main.ts", mapped);
+  const { outputFiles: files } = await bundleFiles("src/cli/serve/main.ts", mapped);
   const fileOf = (ending) => files.find(({ path }) => path.endsWith(ending)).text;
   return { text: fileOf(".js"), map: fileOf(".map") };
 }
 
 /** dist/user-server.js, likewise. */
-export const buildUserServer = (version) => bundle("src/cli/user-server/main.ts", programOptions(version));
+export const buildUserServer = (version) =>
+  bundle("src/cli/launcher/user-server.ts", programOptions(version));
 
 /** dist/client.js, likewise. */
 export const buildClient = (version) => bundle("src/cli/client/main.ts", programOptions(version));

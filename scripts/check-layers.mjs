@@ -94,16 +94,18 @@ const ALLOWED = {
 
 /** Files that also run in a browser must not import Node modules, whatever their layer allows. */
 const ISOMORPHIC =
-  /^(?:transport\/(?:transport|memory|send-queue|websocket\/browser-websocket)|client\/(?!(?:index|connect\/(?:connect|client-tls|local)|files\/local\/.*|fleet\/.*)\.ts).*)/;
+  /^(?:transport\/(?:transport|memory|send-queue|websocket\/browser-websocket)|client\/(?!(?:index|link\/client-tls|host\/(?:connect|local|fleet|executor|pick-executor)|files\/local\/.*)\.ts).*)/;
 
 /** Handlers reach files only through places that `server/files/places.ts` creates from the paths of the wire. */
-const HANDLERS = /^server\/(?:handlers\/|files\/file-watches\.ts)/;
+const HANDLERS = /^server\/(?:clients\/|files\/(?!places\.ts|confined\/)|\w+\/[\w-]*handlers\.ts)/;
 const BESIDE_THE_DOOR =
   /^node:fs|^capabilities\/files\/(?:place|native-path|file-access|allowed-roots|link-walk|no-follow)\.ts$/;
 
 const IMPORT = /^(?:import|export)\b[^;]*?\bfrom\s+"([^"]+)"|^import\s+"([^"]+)"|\bimport\("([^"]+)"\)/gm;
 
 const faults = [];
+/** Per folder: which of its entries import which others, and the imports. */
+const arrows = new Map();
 for (const entry of readdirSync(SOURCE, { recursive: true, encoding: "utf8" })) {
   if (!/\.tsx?$/.test(entry) || entry.endsWith(".test.ts")) continue;
   const layer = entry.split("/")[0];
@@ -119,6 +121,7 @@ function check(file, layer, allowed) {
     const target = specifier.startsWith(".")
       ? relative(SOURCE, join(SOURCE, dirname(file), specifier))
       : specifier;
+    if (specifier.startsWith(".")) addArrow(file, target);
     const isNode = target.startsWith("node:");
     const fits =
       target.startsWith(`${layer}/`) ||
@@ -132,6 +135,36 @@ function check(file, layer, allowed) {
       );
     if (!fits || (isNode && ISOMORPHIC.test(file))) faults.push(`src/${file} may not import ${target}`);
   }
+}
+
+/** An import is an arrow in the one folder that holds both ends in different entries. */
+function addArrow(file, target) {
+  const from = file.split("/");
+  const to = target.split("/");
+  const depth = from.findIndex((name, index) => name !== to[index]);
+  const folder = ["src", ...from.slice(0, depth)].join("/");
+  const entries = arrows.get(folder) ?? new Map();
+  const targets = entries.get(from[depth]) ?? new Map();
+  const imports = targets.get(to[depth]) ?? [];
+  imports.push(`src/${file} imports src/${target}`);
+  arrows.set(folder, entries.set(from[depth], targets.set(to[depth], imports)));
+}
+
+/** Whether imports lead from one entry of a folder to another, directly or through others. */
+function leads(entries, from, to) {
+  const reached = new Set([from]);
+  for (const entry of reached) for (const next of entries.get(entry)?.keys() ?? []) reached.add(next);
+  return reached.has(to);
+}
+
+for (const [folder, entries] of arrows) {
+  const back = [...entries].flatMap(([from, targets]) =>
+    [...targets].filter(([to]) => leads(entries, to, from)).map(([to, imports]) => ({ from, to, imports })),
+  );
+  // What somebody has just added is among the arrows of the fewest imports.
+  const fewest = Math.min(...back.map(({ imports }) => imports.length));
+  for (const { from, to, imports } of back.filter(({ imports: { length } }) => length === fewest))
+    faults.push(`${folder}: ${to} leads back to ${from}: ${imports.join(", ")}`);
 }
 
 for (const fault of faults) console.error(fault);

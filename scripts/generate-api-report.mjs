@@ -69,7 +69,7 @@ function findHidden(exported) {
 /** Each option of `--help` with its value and default, without its description. */
 async function listFlags() {
   const { outputFiles } = await build({
-    entryPoints: [`${ROOT}src/cli/help.ts`],
+    entryPoints: [`${ROOT}src/cli/serve/help.ts`],
     bundle: true,
     write: false,
     platform: "node",

@@ -1,4 +1,4 @@
-// Writes src/client/session/wire-shapes.ts from the wire table: the shapes against which a client checks answers and
+// Writes src/client/calls/wire-shapes.ts from the wire table: the shapes against which a client checks answers and
 // notifications, without the schema library. With `--check` it writes nothing and fails if the file on disk is out of
 // date.
 import { spawnSync } from "node:child_process";
@@ -6,7 +6,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { loadProtocol } from "./load-protocol.mjs";
 
-const TARGET = new URL("../src/client/session/wire-shapes.ts", import.meta.url);
+const TARGET = new URL("../src/client/calls/wire-shapes.ts", import.meta.url);
 const BIOME = fileURLToPath(new URL("../node_modules/.bin/biome", import.meta.url));
 /** A client ignores all other notifications. */
 const READ_NOTIFICATIONS = [
@@ -95,7 +95,7 @@ export const requestShapes = ${JSON.stringify(Object.fromEntries(asked))} as con
 /** What the notifications carry that a client reads. */
 export const notificationShapes = ${JSON.stringify(Object.fromEntries(told))} as const satisfies Readonly<Record<string, Shape>>;
 `;
-  const formatted = spawnSync(BIOME, ["format", "--stdin-file-path=src/client/session/wire-shapes.ts"], {
+  const formatted = spawnSync(BIOME, ["format", "--stdin-file-path=src/client/calls/wire-shapes.ts"], {
     input: text,
     encoding: "utf8",
   });
@@ -107,6 +107,6 @@ const text = render();
 if (!process.argv.includes("--check")) {
   await writeFile(TARGET, text);
 } else if ((await readFile(TARGET, "utf8").catch(() => undefined)) !== text) {
-  console.error("src/client/session/wire-shapes.ts differs from the wire table: run npm run docs");
+  console.error("src/client/calls/wire-shapes.ts differs from the wire table: run npm run docs");
   process.exitCode = 1;
 }

@@ -25,7 +25,7 @@ export async function makeWireTable() {
 
 async function loadPresets() {
   const { outputFiles } = await build({
-    entryPoints: ["src/server/access/presets.ts"],
+    entryPoints: ["src/server/settings/presets.ts"],
     absWorkingDir: new URL("..", import.meta.url).pathname,
     bundle: true,
     write: false,

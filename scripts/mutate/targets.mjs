@@ -2,6 +2,20 @@
 
 const CONFORMANCE = "test/conformance";
 
+const CLIENT_SESSION = [
+  "recovery",
+  "errors",
+  "closing",
+  "deadlines",
+  "repeating",
+  "broken-contract",
+  "bounds",
+  "extensions",
+  "end-to-end",
+  "streams",
+  "connecting",
+].map((name) => `test/client/${name}.test.ts`);
+
 /**
  * `carriers` are those of the conformance tests, see CONFORMANCE_TARGETS. `checks` are scripts that compare the sources
  * with what is generated from them.
@@ -136,18 +150,10 @@ export const TARGETS = [
   },
   {
     folder: "src/server/sessions",
-    carriers: "ours-ws",
-    suites: ["sessions", "session-takeover", "handshake", "process-attach", "process-keep"]
-      .map(conformance)
-      .concat(
-        "test/client/recovery.test.ts",
-        "test/client/kept.test.ts",
-        "test/fault/exit-when-idle.test.ts",
-      ),
-  },
-  {
-    folder: "src/server/processes",
     suites: [
+      "sessions",
+      "session-takeover",
+      "handshake",
       "process-events",
       "process-read",
       "process-write",
@@ -162,9 +168,12 @@ export const TARGETS = [
     ]
       .map(conformance)
       .concat(
+        "test/client/recovery.test.ts",
+        "test/client/kept.test.ts",
+        "test/client/flood-recovery.test.ts",
+        "test/fault/exit-when-idle.test.ts",
         "test/fault/limits-processes.test.ts",
         "test/fault/start-retries.test.ts",
-        "test/client/flood-recovery.test.ts",
       ),
   },
   {
@@ -176,22 +185,10 @@ export const TARGETS = [
       "test/sandbox/audit-hidden.test.ts",
     ],
   },
-  {
-    folder: "src/client/session",
-    suites: [
-      "recovery",
-      "errors",
-      "closing",
-      "deadlines",
-      "repeating",
-      "broken-contract",
-      "bounds",
-      "extensions",
-      "end-to-end",
-      "streams",
-      "connecting",
-    ].map((name) => `test/client/${name}.test.ts`),
-  },
+  ...["calls", "link", "routes", "session"].map((room) => ({
+    folder: `src/client/${room}`,
+    suites: CLIENT_SESSION,
+  })),
   {
     folder: "src/rows/ledger",
     suites: ["test/cli/map.test.ts", "test/cli/full-disk.test.ts", "test/rows/agent-jobs.test.ts"],
@@ -213,7 +210,7 @@ export const TARGETS = [
 
 /** Made by programs, or tables of numbers of which this processor uses half. */
 export const EXCLUDED = [
-  "src/client/session/wire-shapes.ts",
+  "src/client/calls/wire-shapes.ts",
   "src/capabilities/process/ending/warden-script.ts",
   "src/capabilities/sandbox/seccomp/system-calls.ts",
 ];

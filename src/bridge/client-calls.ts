@@ -1,7 +1,7 @@
 import { shorten } from "../base/shorten.ts";
 import { formatError, type IdText, type WireError } from "../protocol/envelope.ts";
 import { RpcCode } from "../protocol/errors.ts";
-import { type LostAnswer, lostAnswer } from "../client/session/repeatable.ts";
+import { type LostAnswer, lostAnswer } from "../client/calls/repeatable.ts";
 import type { MethodName } from "../protocol/index.ts";
 import type { RelayedMessage } from "./relayed-message.ts";
 import type { UpstreamLink } from "./upstream-link.ts";

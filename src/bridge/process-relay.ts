@@ -1,7 +1,7 @@
 import { ProtocolError } from "../base/errors.ts";
 import { formatNotification } from "../protocol/envelope.ts";
 import type { ReadResult } from "../protocol/process.ts";
-import { encodedEventsOfRead, type ReadEvent } from "../client/process/read-events.ts";
+import { encodedEventsOfRead, type ReadEvent } from "../client/routes/read-events.ts";
 import type { RelayedMessage } from "./relayed-message.ts";
 import { SeenNumbers } from "./seen-numbers.ts";
 

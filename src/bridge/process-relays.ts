@@ -1,8 +1,8 @@
 import { after } from "../base/duration.ts";
 import { abortable } from "../base/deadlines.ts";
 import { messageOf } from "../base/errors.ts";
-import { isTransient } from "../client/session/transient-errors.ts";
-import { checkedResult } from "../client/session/wire-check.ts";
+import { isTransient } from "../client/calls/transient-errors.ts";
+import { checkedResult } from "../client/calls/wire-check.ts";
 import { formatError, formatResponse } from "../protocol/envelope.ts";
 import { RpcCode } from "../protocol/errors.ts";
 import type { ReadResult } from "../protocol/process.ts";

@@ -1,16 +1,16 @@
 import { tokenSubprotocols } from "../base/subprotocol-token.ts";
 import { connectBrowserWebSocket } from "../transport/websocket/browser-websocket.ts";
 import type { Transport } from "../transport/transport.ts";
-import { headerToken } from "./connect/header-token.ts";
-import { type ConnectOptions, connectTimeout, openHost } from "./connect/open-host.ts";
+import { headerToken } from "./link/header-token.ts";
+import { type ConnectOptions, connectTimeout, openHost } from "./host/open-host.ts";
 import {
   inProcessConnector,
   type InProcessServer,
   isTransport,
   type OpenTransport,
   transportConnector,
-} from "./connect/connectors.ts";
-import type { Host } from "./host.ts";
+} from "./link/connectors.ts";
+import type { Host } from "./host/host.ts";
 
 /** Where a server is, for a program in a browser. */
 export type BrowserConnectTarget = string | URL | Transport | OpenTransport | InProcessServer;

@@ -25,12 +25,12 @@ export type { SandboxContext } from "../protocol/sandbox.ts";
 export type { EnvironmentInfo } from "../protocol/environment.ts";
 export type { MethodName, Params, Result } from "../protocol/index.ts";
 export type { Transport } from "../transport/transport.ts";
-export type { RequestOptions } from "./session/caller.ts";
+export type { RequestOptions } from "./calls/caller.ts";
 export type { AttachKeptOptions } from "./process/attach-kept.ts";
 export type { DetachOptions } from "./process/detach-kept.ts";
 export type { CollectOptions } from "./process/collect.ts";
-export type { ConnectOptions } from "./connect/open-host.ts";
-export type { InProcessServer, OpenTransport } from "./connect/connectors.ts";
+export type { ConnectOptions } from "./host/open-host.ts";
+export type { InProcessServer, OpenTransport } from "./link/connectors.ts";
 export { HeadTail, type HeadTailOptions } from "./process/head-tail.ts";
 export { FileError } from "./files/file-error.ts";
 export type { DetailedEntry, DirectoryEntry, FileKind, FileStat } from "./files/file-stat.ts";
@@ -56,21 +56,21 @@ export {
   type RunOptions,
   type RunResult,
   type ShellOptions,
-} from "./host.ts";
-export { connectLazily, type LazyHost } from "./connect/lazy.ts";
+} from "./host/host.ts";
+export { connectLazily, type LazyHost } from "./host/lazy.ts";
 export type { OutputChoice, OutputOptions } from "./process/output-options.ts";
 export { type CommunicateOptions, RemoteProcess, type WaitOptions } from "./process/remote-process.ts";
 export type { ScreenSnapshot, Snapshot, StreamSnapshot } from "./process/snapshot.ts";
-export type { ExitReport, Gap, OutputChunk, ProcessEvent, StartedEvent } from "./process/process-events.ts";
+export type { ExitReport, Gap, OutputChunk, ProcessEvent, StartedEvent } from "./routes/process-events.ts";
 export { SpawnError } from "./process/spawn-error.ts";
 export type { HostEvent } from "./session/event-feed.ts";
 export type { SessionState } from "./session/session.ts";
-export type { SessionEnd } from "./session/session-end.ts";
+export type { SessionEnd } from "./calls/session-end.ts";
 export type { InputChunk, InputSource } from "./process/input-source.ts";
 export type { LineOptions } from "./process/line-reader.ts";
 export type { NodeWritable, PipeOptions } from "./process/output-streams.ts";
 export type { ShellValue } from "./process/shell-script.ts";
 export type { Argv, StartOptions, TerminalOptions } from "./process/start-request.ts";
-export type { DecideNetwork, NetworkAccess, NetworkRequest } from "./process/network-access.ts";
+export type { DecideNetwork, NetworkAccess, NetworkRequest } from "./routes/network-access.ts";
 export type { TcpOptions, TcpStream } from "./tcp/tcp-stream.ts";
 export * from "./tools/index.ts";

@@ -1,10 +1,10 @@
 import { render } from "preact";
 import { enter } from "./connection/server-link.ts";
-import { App } from "./shell/app.tsx";
-import { listenForKeys } from "./shell/commands.ts";
-import { followLinks, path } from "./shell/router.ts";
-import { applyTheme } from "./shell/theme.ts";
-import { viewAt } from "./shell/views.ts";
+import { App } from "./app/app.tsx";
+import { listenForKeys } from "./frame/commands.ts";
+import { followLinks, path } from "./frame/router.ts";
+import { applyTheme } from "./frame/theme.ts";
+import { viewAt } from "./app/views.ts";
 
 applyTheme();
 followLinks();

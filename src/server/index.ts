@@ -1,6 +1,6 @@
-export type { AdmissionPolicy } from "./access/admission.ts";
-export { attach, type AttachedServer, type AttachOptions } from "./attach.ts";
-export type { ServerTls } from "./tls/tls-files.ts";
+export type { AdmissionPolicy } from "./serve/admission.ts";
+export { attach, type AttachedServer, type AttachOptions } from "./serve/attach.ts";
+export type { ServerTls } from "./access/tls-files.ts";
 export {
   type Authenticate,
   type Authentication,
@@ -10,17 +10,11 @@ export {
   type Presented,
 } from "./access/authentication.ts";
 export type { Credential } from "./access/credential.ts";
-export type { AuditOptions } from "./audit/audit.ts";
 export type { ConsoleOptions } from "./console/console-options.ts";
 export { localPrincipal } from "./access/principal.ts";
-export type { Preset } from "./access/presets.ts";
-export {
-  createRights,
-  type PrincipalLimits,
-  type Rights,
-  type RightsContext,
-  type RightsOptions,
-} from "./access/rights.ts";
+export type { Preset } from "./settings/presets.ts";
+export { createRights, type Rights, type RightsContext } from "./access/rights.ts";
+export type { PrincipalLimits, RightsOptions } from "./settings/rights-options.ts";
 export type { SignedTokenPolicy } from "./access/signed-token.ts";
 export {
   LIMITS,
@@ -30,8 +24,7 @@ export {
   type PathsLimit,
   type ServerLimits,
   type SwitchLimit,
-} from "./limits.ts";
-export type { IdleOptions } from "./occupancy.ts";
+} from "./settings/limits.ts";
 export type {
   ObservedAnswer,
   ObservedConnection,
@@ -42,10 +35,10 @@ export type {
   RefusedConnection,
   ServerObserver,
   RequestHooks,
-} from "./observer.ts";
-export { type FleetOptions } from "./fleet/fleet-options.ts";
-export { type ListenAddress, parseListenUrl } from "./listen-address.ts";
-export type { ListeningServer } from "./listening-server.ts";
-export { serve, type ServeOptions } from "./serve.ts";
-export { type AcceptOptions, createServer, type Server } from "./server.ts";
-export type { ServerOptions } from "./server-options.ts";
+} from "./settings/observer.ts";
+export { type FleetOptions } from "./serve/fleet-options.ts";
+export { type ListenAddress, parseListenUrl } from "./serve/listen-address.ts";
+export type { ListeningServer } from "./serve/listening-server.ts";
+export { serve, type ServeOptions } from "./serve/serve.ts";
+export { type AcceptOptions, createServer, type Server } from "./serve/server.ts";
+export type { AuditOptions, IdleOptions, ServerOptions } from "./settings/server-options.ts";

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { type LogFields, silentLogger } from "../base/logger.ts";
 import { createMemoryPair } from "../transport/memory.ts";
 import type { Transport } from "../transport/transport.ts";
-import { createServer, type Server } from "./server.ts";
+import { createServer, type Server } from "./serve/server.ts";
 
 let warnings: { message: string; fields: LogFields | undefined }[];
 let server: Server;

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, expect, it } from "vitest";
 import { silentLogger } from "../../src/base/logger.ts";
-import { connect } from "../../src/client/connect/connect.ts";
+import { connect } from "../../src/client/host/connect.ts";
 import { Console } from "../../src/server/console/console.ts";
 import { serve } from "../../src/server/index.ts";
 import { listenWebSocket, type WebSocketListener } from "../../src/transport/websocket/websocket-server.ts";

@@ -14,8 +14,8 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { connect } from "../../src/client/connect/connect.ts";
-import type { Host } from "../../src/client/host.ts";
+import { connect } from "../../src/client/host/connect.ts";
+import type { Host } from "../../src/client/host/host.ts";
 import { launch, type ServerProcess } from "../conformance/server-process.ts";
 import { pollUntil, withDeadline } from "../fault/deadline.ts";
 import { type Authority, createAuthority } from "../fixtures/certificates.ts";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { uriFromPath } from "../../src/base/file-uri.ts";
-import type { RightsOptions } from "../../src/server/access/rights.ts";
+import type { RightsOptions } from "../../src/server/settings/rights-options.ts";
 import { serve } from "../../src/server/index.ts";
 import { pollUntil } from "../fault/deadline.ts";
 import { everyMethod } from "./every-method.ts";

@@ -1,6 +1,6 @@
 import { closeSync, readdirSync, readFileSync, writeSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { connect } from "../../src/client/connect/connect.ts";
+import { connect } from "../../src/client/host/connect.ts";
 import { libc } from "../../src/native/libc.ts";
 import { withDeadline } from "../fault/deadline.ts";
 import { startServer } from "../fault/server-under-test.ts";

@@ -6,7 +6,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { connect } from "../../src/client/connect/connect.ts";
+import { connect } from "../../src/client/host/connect.ts";
 import { findOwnControlGroup } from "../../src/capabilities/process/ending/control-group-home.ts";
 import { createServer as createExecServer, serve } from "../../src/server/index.ts";
 import { pollUntil, withDeadline } from "../fault/deadline.ts";

@@ -2,8 +2,8 @@ import { once } from "node:events";
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
-import { connect } from "../../src/client/connect/connect.ts";
-import type { Host } from "../../src/client/host.ts";
+import { connect } from "../../src/client/host/connect.ts";
+import type { Host } from "../../src/client/host/host.ts";
 import { serve } from "../../src/server/index.ts";
 import { pollUntil, withDeadline } from "../fault/deadline.ts";
 import {

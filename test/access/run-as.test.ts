@@ -17,7 +17,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { uriFromPath } from "../../src/base/file-uri.ts";
-import { connect } from "../../src/client/connect/connect.ts";
+import { connect } from "../../src/client/host/connect.ts";
 import { sandboxContext } from "../../src/protocol/sandbox-options.ts";
 import { type ListeningServer, serve, type ServeOptions } from "../../src/server/index.ts";
 import { pollUntil } from "../fault/deadline.ts";

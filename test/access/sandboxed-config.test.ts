@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { uriFromPath } from "../../src/base/file-uri.ts";
-import { connect } from "../../src/client/connect/connect.ts";
+import { connect } from "../../src/client/host/connect.ts";
 import { serve, type ServeOptions } from "../../src/server/index.ts";
 
 const NOBODY = 65_534;

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parse } from "csv-parse/sync";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { connect } from "../../src/client/connect/connect.ts";
+import { connect } from "../../src/client/host/connect.ts";
 import { launch, type ServerProcess } from "../conformance/server-process.ts";
 import { pollUntil } from "../fault/deadline.ts";
 import { runCommand, startCommand } from "./command.ts";

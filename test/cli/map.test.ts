@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { parse } from "csv-parse/sync";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { launch, type ServerProcess } from "../conformance/server-process.ts";
-import { connect } from "../../src/client/connect/connect.ts";
+import { connect } from "../../src/client/host/connect.ts";
 import { pollUntil } from "../fault/deadline.ts";
 import { type Ended, runCommand, startCommand } from "./command.ts";
 

@@ -5,7 +5,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { attach } from "../../src/server/attach.ts";
+import { attach } from "../../src/server/serve/attach.ts";
 import { launch } from "../conformance/server-process.ts";
 import { browse, openPageClient, pageStatus, signIn, tokenOf, trade } from "../access/console-browser.ts";
 import { startCommand, type RunningCommand } from "./command.ts";

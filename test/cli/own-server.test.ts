@@ -18,7 +18,7 @@ import { dirname, join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { socketUrl } from "../../src/base/socket-url.ts";
-import { connect } from "../../src/client/connect/connect.ts";
+import { connect } from "../../src/client/host/connect.ts";
 import { launch } from "../conformance/server-process.ts";
 import { startCommand } from "./command.ts";
 import { Person } from "./person.ts";

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { socketUrl } from "../../src/base/socket-url.ts";
-import { connect } from "../../src/client/connect/connect.ts";
+import { connect } from "../../src/client/host/connect.ts";
 import type { Result } from "../../src/protocol/index.ts";
 import { type CommandOptions, type Ended, runCommand } from "./command.ts";
 

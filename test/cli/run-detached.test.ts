@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { connect } from "../../src/client/connect/connect.ts";
+import { connect } from "../../src/client/host/connect.ts";
 import { type ServerUnderTest, startServer } from "../fault/server-under-test.ts";
 import { type Ended, runCommand } from "./command.ts";
 

@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from "vitest";
 import { ExecError, ProtocolError } from "../../src/base/errors.ts";
-import { connect } from "../../src/client/connect/connect.ts";
-import type { Host } from "../../src/client/host.ts";
+import { connect } from "../../src/client/host/connect.ts";
+import type { Host } from "../../src/client/host/host.ts";
 import { createMemoryPair } from "../../src/transport/memory.ts";
 import { withDeadline } from "../fault/deadline.ts";
 import { emptyRead, FakeConnection, FakeServer, someEnvironment, unanswered } from "./fake-server.ts";

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
-import { connect } from "../../src/client/connect/connect.ts";
+import { connect } from "../../src/client/host/connect.ts";
 import { runSeed, SeededRandom } from "../fault/seeded-random.ts";
 import { builtCli, startServer } from "../fault/server-under-test.ts";
 import { FaultProxy } from "./fault-proxy.ts";

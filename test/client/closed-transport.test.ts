@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { ConnectionError, RpcError } from "../../src/base/errors.ts";
-import { connect } from "../../src/client/connect/connect.ts";
+import { connect } from "../../src/client/host/connect.ts";
 import { inTime, open } from "./fake-hosts.ts";
 import { type FakeConnection, FakeServer, Refusal, someEnvironment } from "./fake-server.ts";
 

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { ProtocolError } from "../../src/base/errors.ts";
-import { connect } from "../../src/client/connect/connect.ts";
+import { connect } from "../../src/client/host/connect.ts";
 import { withDeadline } from "../fault/deadline.ts";
 import { isAlive } from "../fault/proc-fs.ts";
 import { bundleScript } from "./bundled-script.ts";

@@ -23,7 +23,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { FileError } from "../../src/client/files/file-error.ts";
 import type { TreeOptions, TreeProgress, TreeResult } from "../../src/client/files/trees.ts";
-import type { Host } from "../../src/client/host.ts";
+import type { Host } from "../../src/client/host/host.ts";
 import { CODEX, OURS, usingTarget } from "./client-targets.ts";
 
 const MIB = 1024 * 1024;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { UsageError } from "../../src/base/errors.ts";
-import { connect } from "../../src/client/connect/connect.ts";
-import type { Host } from "../../src/client/host.ts";
+import { connect } from "../../src/client/host/connect.ts";
+import type { Host } from "../../src/client/host/host.ts";
 import { inTime, open } from "./fake-hosts.ts";
 import { chunkOf, emptyRead, FakeServer, unanswered } from "./fake-server.ts";
 

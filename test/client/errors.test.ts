@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { UsageError } from "../../src/base/errors.ts";
-import type { Host } from "../../src/client/host.ts";
+import type { Host } from "../../src/client/host/host.ts";
 import { SpawnError } from "../../src/client/process/spawn-error.ts";
 import { createServer } from "../../src/server/index.ts";
 import { launch } from "../conformance/server-process.ts";

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import type { Host } from "../../src/client/host.ts";
+import type { Host } from "../../src/client/host/host.ts";
 import { CuttingProxy } from "../e2e/cutting-proxy.ts";
 import { pollUntil, withDeadline } from "../fault/deadline.ts";
 import { clientTargets, OURS, usingTarget } from "./client-targets.ts";

@@ -1,7 +1,7 @@
 import { afterEach } from "vitest";
-import { connect } from "../../src/client/connect/connect.ts";
-import type { ConnectOptions } from "../../src/client/connect/open-host.ts";
-import type { Host } from "../../src/client/host.ts";
+import { connect } from "../../src/client/host/connect.ts";
+import type { ConnectOptions } from "../../src/client/host/open-host.ts";
+import type { Host } from "../../src/client/host/host.ts";
 import { withDeadline } from "../fault/deadline.ts";
 import type { FakeServer } from "./fake-server.ts";
 

@@ -1,8 +1,8 @@
 // Runs processes through a bad connection and compares the result with what they must have written. faults.test.ts
 // starts it as a separate program, so that only the client keeps it alive: after `closed` it must end on its own.
 import { ConnectionError } from "../../src/base/errors.ts";
-import { connect, type ConnectTarget } from "../../src/client/connect/connect.ts";
-import type { Host } from "../../src/client/host.ts";
+import { connect, type ConnectTarget } from "../../src/client/host/connect.ts";
+import type { Host } from "../../src/client/host/host.ts";
 import type { RemoteProcess } from "../../src/client/process/remote-process.ts";
 import type { StartOptions } from "../../src/client/process/start-request.ts";
 import { SeededRandom } from "../fault/seeded-random.ts";

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from "vitest";
-import { connect } from "../../src/client/connect/connect.ts";
-import type { Host } from "../../src/client/host.ts";
+import { connect } from "../../src/client/host/connect.ts";
+import type { Host } from "../../src/client/host/host.ts";
 import { ConnectionError } from "../../src/base/errors.ts";
 import { withDeadline } from "../fault/deadline.ts";
 import { FIRST_FIXED_WIDTH, fixedWidthOffset } from "../fault/numbered-lines.ts";

@@ -1,6 +1,6 @@
 // Runs a command on a stdio server whose stderr a process outside its group keeps open. closing.test.ts starts it as a
 // separate program, which must end on its own.
-import { connect } from "../../src/client/connect/connect.ts";
+import { connect } from "../../src/client/host/connect.ts";
 
 const [cli = ""] = process.argv.slice(2);
 

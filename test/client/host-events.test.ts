@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from "vitest";
-import type { ConnectOptions } from "../../src/client/connect/open-host.ts";
-import type { Host } from "../../src/client/host.ts";
+import type { ConnectOptions } from "../../src/client/host/open-host.ts";
+import type { Host } from "../../src/client/host/host.ts";
 import type { HostEvent } from "../../src/client/session/event-feed.ts";
 import { createServer, type Server } from "../../src/server/index.ts";
 import { withDeadline } from "../fault/deadline.ts";

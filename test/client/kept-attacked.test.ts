@@ -1,7 +1,7 @@
 import { createHash, createHmac, randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
 import { createDeferred } from "../../src/base/deferred.ts";
-import type { Host } from "../../src/client/host.ts";
+import type { Host } from "../../src/client/host/host.ts";
 import type { ListeningServer, ServerLimits } from "../../src/server/index.ts";
 import { pollUntil, withDeadline } from "../fault/deadline.ts";
 import { connect, serve } from "./served.ts";

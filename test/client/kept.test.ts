@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Host } from "../../src/client/host.ts";
+import type { Host } from "../../src/client/host/host.ts";
 import type { RemoteProcess } from "../../src/client/process/remote-process.ts";
 import type { ListeningServer } from "../../src/server/index.ts";
 import { CuttingProxy, type WireMessage } from "../e2e/cutting-proxy.ts";

@@ -1,8 +1,8 @@
 // Reads a large output through the client and reports its hash and the memory used. large-output.test.ts starts it as a
 // separate program, so that nothing else is measured.
 import { createHash } from "node:crypto";
-import { connect } from "../../src/client/connect/connect.ts";
-import type { Host } from "../../src/client/host.ts";
+import { connect } from "../../src/client/host/connect.ts";
+import type { Host } from "../../src/client/host/host.ts";
 import { forgetPeak, peakResidentBytes, residentBytes } from "../fault/proc-fs.ts";
 
 const [url = "", warmUp = "[]", command = "[]"] = process.argv.slice(2);

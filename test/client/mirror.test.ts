@@ -19,7 +19,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { MirrorOptions, TreeOptions, TreeResult } from "../../src/client/files/trees.ts";
-import type { Host } from "../../src/client/host.ts";
+import type { Host } from "../../src/client/host/host.ts";
 import { CODEX, OURS, usingTarget } from "./client-targets.ts";
 
 const MIB = 1024 * 1024;

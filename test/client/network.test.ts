@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Host, RunOptions } from "../../src/client/host.ts";
-import type { NetworkAccess, NetworkRequest } from "../../src/client/process/network-access.ts";
+import type { Host, RunOptions } from "../../src/client/host/host.ts";
+import type { NetworkAccess, NetworkRequest } from "../../src/client/routes/network-access.ts";
 import { fixture } from "../conformance/process-events.ts";
 import { withEcho } from "../conformance/proxied-process.ts";
 import { type ClientTarget, clientTargets } from "./client-targets.ts";

@@ -1,9 +1,9 @@
 import { afterEach, expect, onTestFinished, test, vi } from "vitest";
 import { ConnectionError } from "../../src/base/errors.ts";
-import { connect } from "../../src/client/connect/connect.ts";
-import type { ConnectOptions } from "../../src/client/connect/open-host.ts";
-import type { Host } from "../../src/client/host.ts";
-import type { ProcessEvent } from "../../src/client/process/process-events.ts";
+import { connect } from "../../src/client/host/connect.ts";
+import type { ConnectOptions } from "../../src/client/host/open-host.ts";
+import type { Host } from "../../src/client/host/host.ts";
+import type { ProcessEvent } from "../../src/client/routes/process-events.ts";
 import { pollUntil, withDeadline } from "../fault/deadline.ts";
 import { measureRunningTime } from "../fixtures/running-time.ts";
 import { chunkOf, emptyRead, FakeServer, Refusal, someEnvironment, unanswered } from "./fake-server.ts";

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { FileError } from "../../src/client/files/file-error.ts";
-import { CommandError, type Host } from "../../src/client/host.ts";
+import { CommandError, type Host } from "../../src/client/host/host.ts";
 import { createExecTools } from "../../src/client/tools/exec-tools.ts";
 import { type ClientTarget, clientTargets } from "./client-targets.ts";
 

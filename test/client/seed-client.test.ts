@@ -1,8 +1,8 @@
 import { afterEach, expect, test } from "vitest";
 import { ConnectionError, ExecError, RpcError, UsageError } from "../../src/base/errors.ts";
-import { connect } from "../../src/client/connect/connect.ts";
-import type { Host } from "../../src/client/host.ts";
-import type { ProcessEvent } from "../../src/client/process/process-events.ts";
+import { connect } from "../../src/client/host/connect.ts";
+import type { Host } from "../../src/client/host/host.ts";
+import type { ProcessEvent } from "../../src/client/routes/process-events.ts";
 import { withDeadline } from "../fault/deadline.ts";
 import {
   chunkOf,

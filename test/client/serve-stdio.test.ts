@@ -5,7 +5,7 @@ import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
 import { pathToFileURL } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
-import { connect } from "../../src/client/connect/connect.ts";
+import { connect } from "../../src/client/host/connect.ts";
 import { serve } from "../../src/server/index.ts";
 import { withDeadline } from "../fault/deadline.ts";
 import { packageRoot } from "../fault/server-under-test.ts";

@@ -1,5 +1,5 @@
 import { afterAll } from "vitest";
-import { connect as connectDirectly, type ConnectTarget } from "../../src/client/connect/connect.ts";
+import { connect as connectDirectly, type ConnectTarget } from "../../src/client/host/connect.ts";
 import {
   type ListeningServer,
   serve as serveDirectly,

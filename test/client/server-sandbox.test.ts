@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { UsageError } from "../../src/base/errors.ts";
 import { uriFromPath } from "../../src/base/file-uri.ts";
-import type { Host } from "../../src/client/host.ts";
+import type { Host } from "../../src/client/host/host.ts";
 import type { SandboxContext } from "../../src/protocol/sandbox.ts";
 import { createServer, type ServerOptions } from "../../src/server/index.ts";
 import { launch, SERVER_PATH } from "../conformance/server-process.ts";

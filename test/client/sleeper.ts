@@ -1,6 +1,6 @@
 // Has calls of every kind pending while it is stopped, and reports the codes with which they reject.
 // silent-network.test.ts starts it as a separate program.
-import { connect } from "../../src/client/connect/connect.ts";
+import { connect } from "../../src/client/host/connect.ts";
 
 const [url = ""] = process.argv.slice(2);
 

@@ -13,7 +13,7 @@ import { PassThrough, Readable, Writable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { UsageError } from "../../src/base/errors.ts";
-import type { Host } from "../../src/client/host.ts";
+import type { Host } from "../../src/client/host/host.ts";
 import type { RemoteProcess } from "../../src/client/process/remote-process.ts";
 import { withDeadline } from "../fault/deadline.ts";
 import { isAlive } from "../fault/proc-fs.ts";

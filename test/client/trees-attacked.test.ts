@@ -8,7 +8,7 @@ import { pathToFileURL } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createDeferred } from "../../src/base/deferred.ts";
 import type { TreeEntry, TreeProgress } from "../../src/client/files/trees.ts";
-import type { Host } from "../../src/client/host.ts";
+import type { Host } from "../../src/client/host/host.ts";
 import { createServer, type Server } from "../../src/server/index.ts";
 import { startServer } from "../fault/server-under-test.ts";
 import { inTime } from "./fake-hosts.ts";

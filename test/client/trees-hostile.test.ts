@@ -15,7 +15,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { FileError } from "../../src/client/files/file-error.ts";
-import type { Host } from "../../src/client/host.ts";
+import type { Host } from "../../src/client/host/host.ts";
 import { ProtocolError } from "../../src/base/errors.ts";
 import { inTime, open } from "./fake-hosts.ts";
 import { FakeServer, someEnvironment } from "./fake-server.ts";

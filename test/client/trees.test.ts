@@ -16,7 +16,7 @@ import { execFileSync } from "node:child_process";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { Host } from "../../src/client/host.ts";
+import type { Host } from "../../src/client/host/host.ts";
 import type { TreeProgress } from "../../src/client/files/trees.ts";
 import { clientTargets, usingTarget } from "./client-targets.ts";
 

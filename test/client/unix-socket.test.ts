@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { socketUrl } from "../../src/base/socket-url.ts";
-import { connect } from "../../src/client/connect/connect.ts";
+import { connect } from "../../src/client/host/connect.ts";
 import { type AuthenticationPolicy, serve } from "../../src/server/index.ts";
 import { launch, type ServerProcess } from "../conformance/server-process.ts";
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ProtocolError, UsageError } from "../../src/base/errors.ts";
-import type { Host } from "../../src/client/host.ts";
+import type { Host } from "../../src/client/host/host.ts";
 import { createExecTools } from "../../src/client/tools/index.ts";
 import { startServer } from "../fault/server-under-test.ts";
 import { type ClientTarget, clientTargets } from "./client-targets.ts";

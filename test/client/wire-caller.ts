@@ -1,5 +1,5 @@
 import { abortable } from "../../src/base/deadlines.ts";
-import type { Caller } from "../../src/client/session/caller.ts";
+import type { Caller } from "../../src/client/calls/caller.ts";
 import { HttpBodies } from "../../src/client/http/http-bodies.ts";
 import type { MethodName, Params, Result } from "../../src/protocol/index.ts";
 import { Connection } from "../../src/rpc/connection.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import type { Host } from "../../src/client/host.ts";
+import type { Host } from "../../src/client/host/host.ts";
 import { ConsolePage } from "./console-page.ts";
 import { useConsole } from "./console-scene.ts";
 import { expectOnScreen, screenOf } from "./terminal-screen.ts";

@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import type { Host } from "../../src/client/host.ts";
+import type { Host } from "../../src/client/host/host.ts";
 import { Relay } from "../client/relay.ts";
 import { cutEvery } from "../fixtures/cut-every.ts";
 import { originOf, useConsole } from "./console-scene.ts";

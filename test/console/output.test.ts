@@ -3,7 +3,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Host } from "../../src/client/host.ts";
+import type { Host } from "../../src/client/host/host.ts";
 import type { RemoteProcess } from "../../src/client/process/remote-process.ts";
 import { ConsolePage, type PageOptions } from "./console-page.ts";
 import { useConsole } from "./console-scene.ts";

@@ -2,7 +2,7 @@ import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import type { Host } from "../../src/client/host.ts";
+import type { Host } from "../../src/client/host/host.ts";
 import { seriousFindings } from "./accessibility.ts";
 import { ConsolePage } from "./console-page.ts";
 import { useConsole } from "./console-scene.ts";

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import headless from "@xterm/headless";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { connect } from "../../src/client/connect/connect.ts";
-import type { Host } from "../../src/client/host.ts";
+import { connect } from "../../src/client/host/connect.ts";
+import type { Host } from "../../src/client/host/host.ts";
 import {
   TerminalSession,
   type TerminalSessionOptions,

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import type { Host } from "../../src/client/host.ts";
+import type { Host } from "../../src/client/host/host.ts";
 import { builtCli } from "../fault/server-under-test.ts";
 import { seriousFindings } from "./accessibility.ts";
 import { useConsole } from "./console-scene.ts";

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { connect } from "../../src/client/connect/connect.ts";
+import { connect } from "../../src/client/host/connect.ts";
 import { launch } from "../conformance/server-process.ts";
 import { withDeadline } from "../fault/deadline.ts";
 import { CuttingProxy } from "./cutting-proxy.ts";

@@ -18,7 +18,7 @@ import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { connect } from "../../src/client/connect/connect.ts";
+import { connect } from "../../src/client/host/connect.ts";
 import { withDeadline } from "../fault/deadline.ts";
 import { packageRoot } from "../fault/server-under-test.ts";
 

@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 import type { OwnProcess } from "../../src/capabilities/process/process-starter.ts";
 import { type ExitStatus, Reaper } from "../../src/native/reaper.ts";
 import { spawnOnPipes } from "../../src/native/spawn.ts";
-import { ByteBudget } from "../../src/server/connection/byte-budget.ts";
+import { ByteBudget } from "../../src/server/wire/byte-budget.ts";
 import { FULL_RIGHTS } from "../../src/server/access/rights.ts";
 import type { FileClient } from "../../src/server/files/file-client.ts";
 

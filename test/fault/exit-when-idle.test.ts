@@ -6,8 +6,8 @@ import { setTimeout } from "node:timers/promises";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { socketUrl } from "../../src/base/socket-url.ts";
 import { ConnectionError } from "../../src/base/errors.ts";
-import { connect } from "../../src/client/connect/connect.ts";
-import type { Host } from "../../src/client/host.ts";
+import { connect } from "../../src/client/host/connect.ts";
+import type { Host } from "../../src/client/host/host.ts";
 import { launch, type ServerProcess } from "../conformance/server-process.ts";
 import { withDeadline } from "./deadline.ts";
 

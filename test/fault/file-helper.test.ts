@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { JsonParts } from "../../src/rpc/json-parts.ts";
-import { FileHelper, type HelperOptions } from "../../src/server/sandbox/files/file-helper.ts";
+import { FileHelper, type HelperOptions } from "../../src/server/files/confined/file-helper.ts";
 import { bareClient, HELPER_COMMAND, LIMITS, SETTINGS, startBare } from "./bare-helper.ts";
 import { pollUntil } from "./deadline.ts";
 

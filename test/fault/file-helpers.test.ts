@@ -2,9 +2,9 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rename
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { callInside } from "../../src/server/sandbox/files/call-inside.ts";
-import { FileHelpers } from "../../src/server/sandbox/files/file-helpers.ts";
-import { FilePolicy } from "../../src/server/sandbox/files/file-policy.ts";
+import { callInside } from "../../src/server/files/confined/call-inside.ts";
+import { FileHelpers } from "../../src/server/files/confined/file-helpers.ts";
+import { FilePolicy } from "../../src/server/files/confined/file-policy.ts";
 import { bareClient, HELPER_COMMAND, SETTINGS, startBare } from "./bare-helper.ts";
 
 let directory: string;

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { createExecTools } from "../../src/client/tools/index.ts";
-import type { Host } from "../../src/client/host.ts";
-import type { ProcessEvent } from "../../src/client/process/process-events.ts";
+import type { Host } from "../../src/client/host/host.ts";
+import type { ProcessEvent } from "../../src/client/routes/process-events.ts";
 import type { RemoteProcess } from "../../src/client/process/remote-process.ts";
 import { EnvironmentInfo } from "../../src/protocol/environment.ts";
 import { ExitReport, OutputStream, ReadResult } from "../../src/protocol/process.ts";

@@ -1,5 +1,5 @@
-import { connect } from "../../src/client/connect/connect.ts";
-import type { Host } from "../../src/client/host.ts";
+import { connect } from "../../src/client/host/connect.ts";
+import type { Host } from "../../src/client/host/host.ts";
 import { ScriptedServer } from "./scripted-server.ts";
 
 // Hundreds of megabytes of everything that a client might keep for a reader who never comes.

@@ -1,6 +1,6 @@
 import { ExecError } from "../../src/base/errors.ts";
-import { connect, type ConnectTarget } from "../../src/client/connect/connect.ts";
-import type { Host } from "../../src/client/host.ts";
+import { connect, type ConnectTarget } from "../../src/client/host/connect.ts";
+import type { Host } from "../../src/client/host/host.ts";
 import { SeededRandom } from "../fault/seeded-random.ts";
 import { FLOODS } from "./lying-floods.ts";
 import { listenOnSocket } from "./scripted-socket.ts";

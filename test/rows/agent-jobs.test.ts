@@ -2,11 +2,11 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { join } from "node:path";
 import { parse } from "csv-parse/sync";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { connect } from "../../src/client/connect/connect.ts";
+import { connect } from "../../src/client/host/connect.ts";
 import { createExecTools } from "../../src/client/tools/exec-tools.ts";
 import { type AgentJobProgress, agentJobTool } from "../../src/rows/agents/agent-job-tool.ts";
 import { responsesModel } from "../../src/rows/agents/model/responses-model.ts";
-import { createServer } from "../../src/server/server.ts";
+import { createServer } from "../../src/server/serve/server.ts";
 import { SERVER_PATH } from "../conformance/server-process.ts";
 import { agentJobScript, answerWith, itemOf, ResponsesEndpoint } from "../fixtures/scripted-model.mjs";
 

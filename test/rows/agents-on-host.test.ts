@@ -1,9 +1,9 @@
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { connect } from "../../src/client/connect/connect.ts";
-import type { Host } from "../../src/client/host.ts";
-import { createServer } from "../../src/server/server.ts";
+import { connect } from "../../src/client/host/connect.ts";
+import type { Host } from "../../src/client/host/host.ts";
+import { createServer } from "../../src/server/serve/server.ts";
 import { SERVER_PATH } from "../conformance/server-process.ts";
 import { answerWith } from "../fixtures/scripted-model.mjs";
 import { calling, endpointOf, runAgents, type ToolCall } from "./agent-rows.ts";

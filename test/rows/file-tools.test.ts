@@ -1,10 +1,10 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { connect } from "../../src/client/connect/connect.ts";
+import { connect } from "../../src/client/host/connect.ts";
 import { createExecTools } from "../../src/client/tools/exec-tools.ts";
 import { fileTools } from "../../src/rows/agents/file-tools.ts";
-import { createServer } from "../../src/server/server.ts";
+import { createServer } from "../../src/server/serve/server.ts";
 import { SERVER_PATH } from "../conformance/server-process.ts";
 
 const server = createServer({ environment: { PATH: SERVER_PATH } });

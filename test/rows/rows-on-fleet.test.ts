@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parse } from "csv-parse/sync";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { connect } from "../../src/client/connect/connect.ts";
+import { connect } from "../../src/client/host/connect.ts";
 import { mapRows, type MapRowsOptions } from "../../src/rows/index.ts";
 import { createServer } from "../../src/server/index.ts";
 import { SERVER_PATH } from "../conformance/server-process.ts";

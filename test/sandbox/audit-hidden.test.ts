@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, vi } from "vitest";
 import { rotatedNumbers } from "../../src/server/audit/rotated-files.ts";
-import { createServer } from "../../src/server/server.ts";
+import { createServer } from "../../src/server/serve/server.ts";
 
 const PATIENCE = { timeout: 60_000 };
 

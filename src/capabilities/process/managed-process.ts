@@ -1,5 +1,5 @@
 import { MAX_TIMER_MS } from "../../base/duration.ts";
-import { describeExit, type ExitReport, type Killer } from "./ending/exit-report.ts";
+import { describeExit, type ExitReport, type Killer } from "./exit-report.ts";
 import type { InputWriter, TerminalInput } from "./input-writer.ts";
 import {
   type Chunk,

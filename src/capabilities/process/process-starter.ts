@@ -16,7 +16,7 @@ import { type LogLimits, ManagedProcess } from "./managed-process.ts";
 import { lookForEndsOfPipes } from "./output/output-source.ts";
 import type { ProcessFamily } from "./ending/process-family.ts";
 import type { Confinement, ConfinedProgram, InnerProgram, Sandbox } from "../sandbox/sandbox.ts";
-import { trySandbox } from "../sandbox/trial.ts";
+import { trySandbox } from "./sandbox-trial.ts";
 import { SandboxedFamily } from "./ending/sandboxed-family.ts";
 import { TracedFamily } from "./ending/traced-family.ts";
 import { type ProcessGroup, ProcessGroups } from "./ending/process-groups.ts";

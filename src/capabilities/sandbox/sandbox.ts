@@ -12,8 +12,8 @@ import {
   expectedMounts,
   STAGE_PATH,
 } from "./bubblewrap/bubblewrap-arguments.ts";
-import { diagnose } from "./doctor/diagnosis.ts";
-import { readMachineFacts } from "./doctor/machine-facts.ts";
+import { diagnose } from "./diagnosis.ts";
+import { readMachineFacts } from "./machine-facts.ts";
 import type { FileView } from "./view/file-view.ts";
 import { type PinnedPath, pinBinds } from "./bubblewrap/pinned-paths.ts";
 import { Placeholders } from "./bubblewrap/placeholders.ts";

@@ -1,10 +1,10 @@
 import { Command, CommanderError } from "commander";
-import { writeErr } from "../standard-streams.ts";
-import { VERSION } from "../version.ts";
+import { writeErr } from "../shared/standard-streams.ts";
+import { VERSION } from "../shared/version.ts";
 import { COMMANDS, commandNamed } from "./command-table.ts";
-import { endWith, INTERRUPTED_STATUS } from "./end-with.ts";
-import { asFailure, OWN_FAILURE_STATUS, USAGE_STATUS, usageFailure } from "./failure.ts";
-import { oneLine } from "./one-line.ts";
+import { endWith, INTERRUPTED_STATUS } from "./outcome/end-with.ts";
+import { asFailure, OWN_FAILURE_STATUS, USAGE_STATUS, usageFailure } from "./outcome/failure.ts";
+import { oneLine } from "./outcome/one-line.ts";
 import { overview, SERVER_COMMANDS } from "./overview.ts";
 import { complain } from "./print/complain.ts";
 import { print } from "./print/output.ts";

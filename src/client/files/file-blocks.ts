@@ -3,8 +3,8 @@ import { ConnectionError, ProtocolError, RpcError, UsageError } from "../../base
 import { Fifo } from "../../base/fifo.ts";
 import { RpcCode } from "../../protocol/errors.ts";
 import { abortable } from "../../base/deadlines.ts";
-import type { Caller, RequestOptions } from "../session/caller.ts";
-import { type BorrowedBytes, borrowBytes, keepBytes } from "../session/wire-bytes.ts";
+import type { Caller, RequestOptions } from "../calls/caller.ts";
+import { type BorrowedBytes, borrowBytes, keepBytes } from "../calls/wire-bytes.ts";
 
 /** Maximum number of bytes per request. */
 export const BLOCK_BYTES = 1024 * 1024;

@@ -1,6 +1,6 @@
 import { type ErrorCode, ExecError, RpcError } from "../../base/errors.ts";
 import { RpcCode } from "../../protocol/errors.ts";
-import { errnoOf } from "../session/errno.ts";
+import { errnoOf } from "../calls/errno.ts";
 
 /** A file operation was refused or failed; `code` says why, and `errno` is the exact system error, if known. */
 export class FileError extends ExecError {

@@ -1,4 +1,4 @@
-import type { RequestOptions } from "../session/caller.ts";
+import type { RequestOptions } from "../calls/caller.ts";
 
 /** How to read a file. */
 export interface ReadOptions extends RequestOptions {

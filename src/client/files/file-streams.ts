@@ -1,6 +1,6 @@
 import { joinBytes } from "../../base/join-bytes.ts";
-import type { Caller, RequestOptions } from "../session/caller.ts";
-import { MAX_BYTES_IN_MESSAGE } from "../session/wire-bytes.ts";
+import type { Caller, RequestOptions } from "../calls/caller.ts";
+import { MAX_BYTES_IN_MESSAGE } from "../calls/wire-bytes.ts";
 import {
   closeHandle,
   type FileHandle,

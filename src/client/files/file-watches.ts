@@ -1,9 +1,9 @@
 import { createDeferred, type Deferred } from "../../base/deferred.ts";
 import { ProtocolError, RpcError } from "../../base/errors.ts";
 import type { SandboxContext } from "../../protocol/sandbox.ts";
-import type { Caller } from "../session/caller.ts";
+import type { Caller } from "../calls/caller.ts";
 import { pathOf, pathWithin } from "./file-path.ts";
-import { checkedParams } from "../session/wire-check.ts";
+import { checkedParams } from "../calls/wire-check.ts";
 
 /** Maximum number of changed paths kept for a slow reader; beyond it, the reader gets an overflow. */
 const MAX_WAITING_PATHS = 10_000;

@@ -5,12 +5,12 @@ import type { EnvironmentInfo } from "../../protocol/environment.ts";
 import type { MethodName, Params, Result } from "../../protocol/index.ts";
 import type { Sandbox } from "../../protocol/sandbox-options.ts";
 import type { SandboxContext } from "../../protocol/sandbox.ts";
-import { sandboxFor } from "../session/sandbox.ts";
+import { sandboxFor } from "../calls/sandbox.ts";
 import { LinkFreeCaller } from "./link-free-caller.ts";
 import { SandboxedCaller } from "./sandboxed-caller.ts";
 import type { FileChanges, FileWatches, WatchOptions } from "./file-watches.ts";
-import { unsupported } from "../session/unsupported.ts";
-import type { Caller, RequestOptions } from "../session/caller.ts";
+import { unsupported } from "../calls/unsupported.ts";
+import type { Caller, RequestOptions } from "../calls/caller.ts";
 import { uploadBlob } from "./blob-upload.ts";
 import { BLOCK_BYTES } from "./file-blocks.ts";
 import { FileError, toFileError } from "./file-error.ts";
@@ -39,7 +39,7 @@ import { collectForMessage, concatenate, FileStreams, tooLarge } from "./file-st
 import { isName, pathOf, pathWithin, uriOf } from "./file-path.ts";
 import { readResumed } from "./read-resumed.ts";
 import type { CopyEnd, CopyKind, LocalTrees, TreeAccess, TreeOptions, TreeResult } from "./trees.ts";
-import { decodeBytes, MAX_BYTES_IN_MESSAGE } from "../session/wire-bytes.ts";
+import { decodeBytes, MAX_BYTES_IN_MESSAGE } from "../calls/wire-bytes.ts";
 
 /** Maximum size read with one request. Larger files are read in blocks, so that other answers can pass. */
 const MAX_SINGLE_READ_BYTES = 4 * BLOCK_BYTES;

@@ -1,5 +1,5 @@
 import type { MethodName, Params, Result } from "../../protocol/index.ts";
-import type { Caller, RequestOptions } from "../session/caller.ts";
+import type { Caller, RequestOptions } from "../calls/caller.ts";
 
 const NO_LINKS = { noLinks: true };
 

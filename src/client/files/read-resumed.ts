@@ -2,7 +2,7 @@ import { FileError } from "./file-error.ts";
 import type { FileStat } from "./file-stat.ts";
 import type { FileStreams } from "./file-streams.ts";
 import { isCut, MAX_RESTARTS } from "./restarts.ts";
-import type { RequestOptions } from "../session/caller.ts";
+import type { RequestOptions } from "../calls/caller.ts";
 
 /** Reads a file to its end over as many connections as needed. */
 export async function* readResumed(

@@ -1,6 +1,6 @@
 import type { MethodName, Params, Result } from "../../protocol/index.ts";
 import type { SandboxContext } from "../../protocol/sandbox.ts";
-import type { Caller, RequestOptions } from "../session/caller.ts";
+import type { Caller, RequestOptions } from "../calls/caller.ts";
 
 /** Methods on files that take a sandbox. A handle keeps the one it was opened with. */
 type SandboxedMethod = {

@@ -1,5 +1,5 @@
 import type { FileError } from "./file-error.ts";
-import type { Caller, RequestOptions } from "../session/caller.ts";
+import type { Caller, RequestOptions } from "../calls/caller.ts";
 import type { DetailedEntry, DirectoryEntry, FileStat } from "./file-stat.ts";
 import type { FileStreams } from "./file-streams.ts";
 

@@ -1,6 +1,6 @@
 import { abortable } from "../../base/deadlines.ts";
 import { joinBytes } from "../../base/join-bytes.ts";
-import { MAX_BYTES_IN_MESSAGE } from "../session/wire-bytes.ts";
+import { MAX_BYTES_IN_MESSAGE } from "../calls/wire-bytes.ts";
 
 export type FetchInput = Parameters<typeof fetch>[0];
 export type FetchInit = NonNullable<Parameters<typeof fetch>[1]>;

@@ -5,7 +5,7 @@ import { describe, expect, it, vi } from "vitest";
 import { encodeBase64 } from "../../base/base64.ts";
 import { ConnectionError, RpcError } from "../../base/errors.ts";
 import type { Params } from "../../protocol/index.ts";
-import type { Caller } from "../session/caller.ts";
+import type { Caller } from "../calls/caller.ts";
 import { createFetch } from "./fetch.ts";
 import { HttpBodies } from "./http-bodies.ts";
 

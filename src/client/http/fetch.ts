@@ -1,11 +1,11 @@
 import { encodeBase64 } from "../../base/base64.ts";
 import { type ErrorCode, ExecError, ProtocolError } from "../../base/errors.ts";
 import type { Result } from "../../protocol/index.ts";
-import type { Caller } from "../session/caller.ts";
+import type { Caller } from "../calls/caller.ts";
 import { decodeContent } from "./decompress.ts";
 import { type FetchRequest, readRequest } from "./fetch-request.ts";
 import type { BodyStream, HttpBodies } from "./http-bodies.ts";
-import { ownBytes } from "../session/wire-bytes.ts";
+import { ownBytes } from "../calls/wire-bytes.ts";
 
 const REDIRECT_STATUSES = [301, 302, 303, 307, 308];
 const NULL_BODY_STATUSES = [204, 205, 304];

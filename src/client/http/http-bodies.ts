@@ -2,8 +2,8 @@ import { createDeferred, type Deferred } from "../../base/deferred.ts";
 import { ConnectionError, ExecError, ProtocolError } from "../../base/errors.ts";
 import { Fifo } from "../../base/fifo.ts";
 import type { NotificationParams } from "../../protocol/index.ts";
-import { checkedParams } from "../session/wire-check.ts";
-import { decodeBytes } from "../session/wire-bytes.ts";
+import { checkedParams } from "../calls/wire-check.ts";
+import { decodeBytes } from "../calls/wire-bytes.ts";
 
 const MAX_QUEUED_PIECES = 256;
 /**

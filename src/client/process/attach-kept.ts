@@ -1,6 +1,6 @@
 import { randomId } from "../../base/random-id.ts";
 import { UsageError } from "../../base/errors.ts";
-import { unsupported } from "../session/unsupported.ts";
+import { unsupported } from "../calls/unsupported.ts";
 import type { ClientSession } from "../session/session.ts";
 import { RemoteProcess } from "./remote-process.ts";
 

@@ -1,6 +1,6 @@
 import { HeadTail, omittedLine } from "./head-tail.ts";
-import { errorOf, type ExitReport, type Gap, reportOf } from "./process-events.ts";
-import type { ProcessRoute } from "./process-route.ts";
+import { errorOf, type ExitReport, type Gap, reportOf } from "../routes/process-events.ts";
+import type { ProcessRoute } from "../routes/process-route.ts";
 
 const DEFAULT_MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
 /** Maximum number of separate gaps; beyond it, the last one grows. */

@@ -1,7 +1,7 @@
 import { ConnectionError, ExecError, UsageError } from "../../base/errors.ts";
 import type { ClientSession } from "../session/session.ts";
-import { needs } from "../session/unsupported.ts";
-import type { ProcessRoute } from "./process-route.ts";
+import { needs } from "../calls/unsupported.ts";
+import type { ProcessRoute } from "../routes/process-route.ts";
 
 /** How to leave a kept process. */
 export interface DetachOptions {

@@ -1,4 +1,4 @@
-import type { ExitReport } from "./process-events.ts";
+import type { ExitReport } from "../routes/process-events.ts";
 import type { RemoteProcess } from "./remote-process.ts";
 
 /** How a process has exited, if that is known by now. Its output may be open. */

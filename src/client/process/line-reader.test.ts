@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { UsageError } from "../../base/errors.ts";
 import { type LineOptions, readLines } from "./line-reader.ts";
-import type { OutputChunk } from "./process-events.ts";
+import type { OutputChunk } from "../routes/process-events.ts";
 
 async function* chunks(pieces: readonly (Uint8Array | OutputChunk)[]): AsyncGenerator<OutputChunk> {
   for (const piece of pieces)

@@ -1,6 +1,6 @@
 import { UsageError } from "../../base/errors.ts";
 import { joinBytes } from "../../base/join-bytes.ts";
-import type { OutputChunk } from "./process-events.ts";
+import type { OutputChunk } from "../routes/process-events.ts";
 import { concatBytes, cutEnd } from "./utf8-boundary.ts";
 
 const NEWLINE = 10;

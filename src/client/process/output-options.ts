@@ -1,5 +1,5 @@
 import { UsageError } from "../../base/errors.ts";
-import type { Gap, OutputChunk } from "./process-events.ts";
+import type { Gap, OutputChunk } from "../routes/process-events.ts";
 
 /** How to read output. */
 export interface OutputOptions {

@@ -1,6 +1,6 @@
 import { ExecError } from "../../base/errors.ts";
-import { errorOf, type Gap, type OutputChunk } from "./process-events.ts";
-import type { Subscription } from "./subscription.ts";
+import { errorOf, type Gap, type OutputChunk } from "../routes/process-events.ts";
+import type { Subscription } from "../routes/subscription.ts";
 
 /** The output among the events of a process. */
 export class OutputReader implements AsyncIterableIterator<OutputChunk> {

@@ -2,7 +2,7 @@ import { Writable } from "node:stream";
 import { describe, expect, it } from "vitest";
 import { UsageError } from "../../base/errors.ts";
 import { pipeOutput } from "./output-streams.ts";
-import type { OutputChunk } from "./process-events.ts";
+import type { OutputChunk } from "../routes/process-events.ts";
 
 /** Output of one piece, which counts the readers that have left. */
 function someOutput() {

@@ -1,6 +1,6 @@
 import { UsageError } from "../../base/errors.ts";
 import { Interruption } from "../../base/interruption.ts";
-import type { OutputChunk } from "./process-events.ts";
+import type { OutputChunk } from "../routes/process-events.ts";
 
 /** The part of a Node `Writable` that is needed. */
 export interface NodeWritable {

@@ -2,7 +2,7 @@ import { ConnectionError } from "../../base/errors.ts";
 import { checkFinite } from "../../base/duration.ts";
 import type { Result } from "../../protocol/index.ts";
 import type { ClientSession } from "../session/session.ts";
-import type { ProcessRoute } from "./process-route.ts";
+import type { ProcessRoute } from "../routes/process-route.ts";
 
 /** What one `process/read` asks for. */
 interface PollOptions {

@@ -3,9 +3,9 @@ import { abortable } from "../../base/deadlines.ts";
 import { ExecError } from "../../base/errors.ts";
 import { Interruption } from "../../base/interruption.ts";
 import type { ClientSession } from "../session/session.ts";
-import { needs } from "../session/unsupported.ts";
+import { needs } from "../calls/unsupported.ts";
 import { type InputSource, openSource } from "./input-source.ts";
-import type { ProcessRoute } from "./process-route.ts";
+import type { ProcessRoute } from "../routes/process-route.ts";
 
 /** Input is sent in pieces, each awaited, so that a process that does not read makes the writer wait. */
 const MAX_WRITE_BYTES = 256 * 1024;

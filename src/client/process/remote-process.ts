@@ -4,7 +4,7 @@ import { ExecError } from "../../base/errors.ts";
 import type { Result } from "../../protocol/index.ts";
 import type { Enforced, SignalName } from "../../protocol/process.ts";
 import type { ClientSession } from "../session/session.ts";
-import { needs } from "../session/unsupported.ts";
+import { needs } from "../calls/unsupported.ts";
 import { collect, type Collected, type CollectOptions } from "./collect.ts";
 import { type DetachOptions, detachKept } from "./detach-kept.ts";
 import { feed } from "./feed.ts";
@@ -14,9 +14,9 @@ import { type OutputOptions, streamsOf } from "./output-options.ts";
 import { OutputReader } from "./output-reader.ts";
 import { type NodeWritable, type PipeOptions, pipeOutput, toReadableStream } from "./output-streams.ts";
 import { pollEvents } from "./poll-events.ts";
-import type { ExitReport, OutputChunk, ProcessEvent } from "./process-events.ts";
+import type { ExitReport, OutputChunk, ProcessEvent } from "../routes/process-events.ts";
 import { ProcessInput } from "./process-input.ts";
-import type { ProcessRoute } from "./process-route.ts";
+import type { ProcessRoute } from "../routes/process-route.ts";
 import { readSnapshot, type Snapshot } from "./snapshot.ts";
 
 /** Timeout for the end of a killed process. */

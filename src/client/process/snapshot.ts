@@ -1,7 +1,7 @@
 import { ProtocolError } from "../../base/errors.ts";
 import type { Result } from "../../protocol/index.ts";
-import { decodeBytes } from "../session/wire-bytes.ts";
-import type { OutputChunk } from "./process-events.ts";
+import { decodeBytes } from "../calls/wire-bytes.ts";
+import type { OutputChunk } from "../routes/process-events.ts";
 
 /** See `RemoteProcess.snapshot`. */
 export interface Snapshot {

@@ -7,7 +7,7 @@ import {
 import { type ErrorCode, RpcError } from "../../base/errors.ts";
 import { pathFromUri } from "../../base/file-uri.ts";
 import { RpcCode } from "../../protocol/errors.ts";
-import { errnoOf } from "../session/errno.ts";
+import { errnoOf } from "../calls/errno.ts";
 import type { StartParams } from "./start-request.ts";
 
 /**

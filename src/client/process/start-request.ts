@@ -6,9 +6,9 @@ import { checkText } from "../../base/system-text.ts";
 import type { Params } from "../../protocol/index.ts";
 import type { Keep, ProcessLimits } from "../../protocol/process.ts";
 import type { Sandbox } from "../../protocol/sandbox-options.ts";
-import { type NetworkAccess, networkParams } from "./network-access.ts";
-import { sandboxFor } from "../session/sandbox.ts";
-import { unsupported } from "../session/unsupported.ts";
+import { type NetworkAccess, networkParams } from "../routes/network-access.ts";
+import { sandboxFor } from "../calls/sandbox.ts";
+import { unsupported } from "../calls/unsupported.ts";
 import type { ClientSession } from "../session/session.ts";
 
 /** How to start a process. */

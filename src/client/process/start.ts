@@ -2,9 +2,9 @@ import { ConnectionError, ExecError, messageOf, ProtocolError, RpcError } from "
 import type { Result } from "../../protocol/index.ts";
 import { RemoteProcess } from "./remote-process.ts";
 import { SpawnError } from "./spawn-error.ts";
-import type { ProcessRoute } from "./process-route.ts";
+import type { ProcessRoute } from "../routes/process-route.ts";
 import type { ClientSession } from "../session/session.ts";
-import { checkConfined } from "../session/sandbox.ts";
+import { checkConfined } from "../calls/sandbox.ts";
 import type { StartParams } from "./start-request.ts";
 
 /** Options of a start. */

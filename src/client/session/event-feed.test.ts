@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import type { ProcessEvent } from "../process/process-events.ts";
+import type { ProcessEvent } from "../routes/process-events.ts";
 import { EventFeed, type HostEvent } from "./event-feed.ts";
 
 const MIB = 1024 * 1024;

@@ -1,6 +1,6 @@
 import { createDeferred, type Deferred } from "../../base/deferred.ts";
 import { Fifo } from "../../base/fifo.ts";
-import { type ProcessEvent, sizeOf, type StartedEvent } from "../process/process-events.ts";
+import { type ProcessEvent, sizeOf, type StartedEvent } from "../routes/process-events.ts";
 
 /** Limits of what a slow reader may leave unread; the oldest events are dropped beyond them. */
 const MAX_UNREAD_EVENTS = 65_536;

@@ -1,9 +1,9 @@
 import { ProtocolError } from "../../base/errors.ts";
 import type { FileWatches } from "../files/file-watches.ts";
 import type { HttpBodies } from "../http/http-bodies.ts";
-import { processEventOf } from "../process/notified-events.ts";
-import type { ProcessRoute } from "../process/process-route.ts";
-import { checkedParams } from "./wire-check.ts";
+import { processEventOf } from "../routes/notified-events.ts";
+import type { ProcessRoute } from "../routes/process-route.ts";
+import { checkedParams } from "../calls/wire-check.ts";
 
 /** Recipients of notifications. */
 export interface Recipients {

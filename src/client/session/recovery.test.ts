@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { useMovedClock } from "../../../test/fixtures/moved-clock.ts";
 import { ConnectionError, RpcError } from "../../base/errors.ts";
 import { silentLogger } from "../../base/logger.ts";
-import { RecoveryBudget } from "../connect/recovery-budget.ts";
+import { RecoveryBudget } from "../link/recovery-budget.ts";
 import { recover } from "./recovery.ts";
 
 const wait = useMovedClock();

@@ -2,9 +2,9 @@ import { limited, pause } from "../../base/deadlines.ts";
 import { formatDuration } from "../../base/duration.ts";
 import { ConnectionError, type ExecError, messageOf } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
-import type { RecoveryBudget } from "../connect/recovery-budget.ts";
-import { unresumable } from "./session-end.ts";
-import { isTransient } from "./transient-errors.ts";
+import type { RecoveryBudget } from "../link/recovery-budget.ts";
+import { unresumable } from "../calls/session-end.ts";
+import { isTransient } from "../calls/transient-errors.ts";
 
 interface RecoveryOptions {
   readonly budget: RecoveryBudget;

@@ -1,6 +1,6 @@
 import type { ServerResult } from "../../protocol/index.ts";
-import type { DecideNetwork } from "../process/network-access.ts";
-import { checkedRequest } from "./wire-check.ts";
+import type { DecideNetwork } from "../routes/network-access.ts";
+import { checkedRequest } from "../calls/wire-check.ts";
 
 /** Concurrent questions of a server. It asks no more than this. */
 const MAX_QUESTIONS = 256;

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { createDeferred, type Deferred } from "../../base/deferred.ts";
 import type { Link } from "../../rpc/link.ts";
-import { Calls } from "./calls.ts";
+import { Calls } from "../calls/calls.ts";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

@@ -1,8 +1,8 @@
 import { randomId } from "../../base/random-id.ts";
 import { encodeBase64 } from "../../base/base64.ts";
 import { checkDuration, MAX_TIMER_MS } from "../../base/duration.ts";
-import type { Caller } from "../session/caller.ts";
-import { decodeBytes } from "../session/wire-bytes.ts";
+import type { Caller } from "../calls/caller.ts";
+import { decodeBytes } from "../calls/wire-bytes.ts";
 
 /** Maximum bytes of one write on the wire. */
 const MAX_WRITE_BYTES = 256 * 1024;

@@ -4,7 +4,7 @@ import { uriFromPath } from "../../base/file-uri.ts";
 import type { Sandbox } from "../../protocol/sandbox-options.ts";
 import type { SandboxContext } from "../../protocol/sandbox.ts";
 import { SpawnError } from "../process/spawn-error.ts";
-import { sandboxFor } from "../session/sandbox.ts";
+import { sandboxFor } from "../calls/sandbox.ts";
 import {
   type ExecCommandArgs,
   parseExecCommandArgs,

@@ -1,10 +1,10 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
-import { navigate } from "../shell/router.ts";
+import { navigate } from "../frame/router.ts";
 import { IconButton } from "../ui/button.tsx";
 import { MenuButton } from "../ui/menu-button.tsx";
 import { visibleText } from "../ui/visible-text.ts";
-import { addressOf, resolvePath, stepsTo } from "./paths.ts";
+import { addressOf, resolvePath, stepsTo } from "../frame/paths.ts";
 import { isWithinReach, roots } from "./reach.ts";
 
 export interface BreadcrumbProps {

@@ -7,7 +7,7 @@ import { toast } from "../ui/toast.tsx";
 import { visibleText } from "../ui/visible-text.ts";
 import { downloadDirectory, downloadFile } from "./jobs/download.ts";
 import { changeMode, deleteEntries, moveEntries, newDirectory, newFile, renameEntry } from "./operations.ts";
-import { isExact, joinPath, uriOf } from "./paths.ts";
+import { isExact, joinPath, uriOf } from "../frame/paths.ts";
 import { openTerminal } from "./open-terminal.ts";
 import { mayStart, mayWrite } from "./reach.ts";
 

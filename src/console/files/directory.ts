@@ -2,7 +2,7 @@ import { signal } from "@preact/signals";
 import type { FileChanges, Files } from "../../client/browser.ts";
 import type { Entry } from "./entries.ts";
 import { followDirectory } from "./follow-directory.ts";
-import { joinPath } from "./paths.ts";
+import { joinPath } from "../frame/paths.ts";
 
 /** Larger directories are not listed again for a few changes. */
 const SMALL = 2000;

@@ -7,7 +7,7 @@ import { Icon, type IconName } from "../ui/icon.tsx";
 import { visibleText } from "../ui/visible-text.ts";
 import { formatBytes } from "../ui/format.ts";
 import { formatDate, formatMode } from "./format.ts";
-import { addressOf, isExact, joinPath } from "./paths.ts";
+import { addressOf, isExact, joinPath } from "../frame/paths.ts";
 
 export interface FileRowProps {
   readonly files: Files;

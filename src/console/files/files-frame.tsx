@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { useCommands } from "../shell/commands.ts";
+import { useCommands } from "../frame/commands.ts";
 import { visibleText } from "../ui/visible-text.ts";
 import { Breadcrumb } from "./breadcrumb.tsx";
 import { JobList } from "./jobs/job-list.tsx";

@@ -3,9 +3,9 @@ import { useEffect } from "preact/hooks";
 import { FileError, type Files, type FileStat } from "../../client/browser.ts";
 import { describeError } from "../connection/describe-error.ts";
 import { useHost } from "../connection/use-host.ts";
-import { useCommands } from "../shell/commands.ts";
-import { navigate } from "../shell/router.ts";
-import type { ViewProps } from "../shell/view.ts";
+import { useCommands } from "../frame/commands.ts";
+import { navigate } from "../frame/router.ts";
+import type { ViewProps } from "../frame/view.ts";
 import { TextQuestions } from "../ui/ask-text.tsx";
 import { Button } from "../ui/button.tsx";
 import { ErrorBox } from "../ui/error-box.tsx";
@@ -15,7 +15,7 @@ import { DirectoryView } from "./directory-view.tsx";
 import { FilesFrame } from "./files-frame.tsx";
 import { OpenFile } from "./open-file.tsx";
 import { isWithinReach, roots } from "./reach.ts";
-import { addressOf, nameOf, parentOf, pathAt, pathFromUri } from "./paths.ts";
+import { addressOf, nameOf, parentOf, pathAt, pathFromUri } from "../frame/paths.ts";
 
 /** What was found at a path. */
 interface Found {

@@ -3,8 +3,8 @@ import { useEffect, useMemo } from "preact/hooks";
 import type { FileStat } from "../../client/browser.ts";
 import { describeError } from "../connection/describe-error.ts";
 import { useHost } from "../connection/use-host.ts";
-import { useCommands } from "../shell/commands.ts";
-import { navigate } from "../shell/router.ts";
+import { useCommands } from "../frame/commands.ts";
+import { navigate } from "../frame/router.ts";
 import { Button, IconButton } from "../ui/button.tsx";
 import { EmptyState } from "../ui/empty-state.tsx";
 import { ErrorBox } from "../ui/error-box.tsx";
@@ -16,7 +16,7 @@ import { ImageView } from "./file/image-view.tsx";
 import { TextFile } from "./file/text-file.tsx";
 import { FilesFrame } from "./files-frame.tsx";
 import { downloadFile } from "./jobs/download.ts";
-import { addressOf, nameOf, parentOf } from "./paths.ts";
+import { addressOf, nameOf, parentOf } from "../frame/paths.ts";
 
 export interface OpenFileProps {
   readonly path: string;

@@ -1,7 +1,7 @@
 import type { Host } from "../../client/browser.ts";
 import { describeFailure } from "../connection/describe-error.ts";
-import { pathTo } from "../shell/addresses.ts";
-import { navigate } from "../shell/router.ts";
+import { pathTo } from "../frame/addresses.ts";
+import { navigate } from "../frame/router.ts";
 import { toast } from "../ui/toast.tsx";
 
 /** Starts a shell in a directory, and shows it. */

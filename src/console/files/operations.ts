@@ -1,14 +1,14 @@
 import { FileError, type Files } from "../../client/browser.ts";
 import type { Entry } from "./entries.ts";
 import { describeFailure } from "../connection/describe-error.ts";
-import { navigate } from "../shell/router.ts";
+import { navigate } from "../frame/router.ts";
 import { askText } from "../ui/ask-text.tsx";
 import { confirm } from "../ui/confirm.tsx";
 import { toast } from "../ui/toast.tsx";
 import { visibleText } from "../ui/visible-text.ts";
 import { countTrees, removalText } from "./count-trees.ts";
 import { jobs } from "./jobs/jobs.ts";
-import { addressOf, faultOfName, joinPath, nameOf, parentOf, resolvePath } from "./paths.ts";
+import { addressOf, faultOfName, joinPath, nameOf, parentOf, resolvePath } from "../frame/paths.ts";
 
 /** Does something with files, and tells what went wrong. Returns whether it was done. */
 async function attempt(failure: string, work: () => Promise<unknown>): Promise<boolean> {

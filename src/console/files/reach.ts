@@ -1,6 +1,6 @@
 import { computed } from "@preact/signals";
 import { isAllowed, serverLink } from "../connection/server-link.ts";
-import { pathFromUri } from "./paths.ts";
+import { pathFromUri } from "../frame/paths.ts";
 
 /** The only directories that the person may see; undefined if there are no such limits. */
 export const roots = computed(() => {

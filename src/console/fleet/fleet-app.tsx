@@ -1,12 +1,12 @@
 import { useEffect } from "preact/hooks";
 import { Entering, Entrance } from "../connection/entrance.tsx";
 import { serverLink } from "../connection/server-link.ts";
-import { useCommands } from "../shell/commands.ts";
-import { generalCommands } from "../shell/general-commands.ts";
-import { KeySheet } from "../shell/key-sheet.tsx";
-import { Palette } from "../shell/palette.tsx";
-import { Rail } from "../shell/rail.tsx";
-import { path } from "../shell/router.ts";
+import { useCommands } from "../frame/commands.ts";
+import { generalCommands } from "../frame/general-commands.ts";
+import { KeySheet } from "../frame/key-sheet.tsx";
+import { Palette } from "../frame/palette.tsx";
+import { Rail } from "../frame/rail.tsx";
+import { path } from "../frame/router.ts";
 import { Toasts } from "../ui/toast.tsx";
 import { visibleText } from "../ui/visible-text.ts";
 import { FleetBanner } from "./fleet-banner.tsx";

@@ -1,7 +1,7 @@
 import { type Signal, useComputed, useSignal } from "@preact/signals";
 import { useRef } from "preact/hooks";
-import { useCommands } from "../shell/commands.ts";
-import { ViewFrame } from "../shell/view-frame.tsx";
+import { useCommands } from "../frame/commands.ts";
+import { ViewFrame } from "../frame/view-frame.tsx";
 import { EmptyState } from "../ui/empty-state.tsx";
 import { IconButton } from "../ui/button.tsx";
 import { GridFilter } from "../ui/grid-filter.tsx";

@@ -1,5 +1,5 @@
 import { serverLink } from "../connection/server-link.ts";
-import { useCommands } from "../shell/commands.ts";
+import { useCommands } from "../frame/commands.ts";
 import { copyAndSay } from "../ui/copy-text.ts";
 import { MenuButton } from "../ui/menu-button.tsx";
 import type { CopiedTarget } from "./copy-code.ts";

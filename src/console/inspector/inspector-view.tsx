@@ -1,10 +1,10 @@
 import { signal, useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { describeError } from "../connection/describe-error.ts";
-import { useCommands } from "../shell/commands.ts";
-import { below, navigate, pathTo } from "../shell/router.ts";
-import type { ViewProps } from "../shell/view.ts";
-import { ViewFrame } from "../shell/view-frame.tsx";
+import { useCommands } from "../frame/commands.ts";
+import { below, navigate, pathTo } from "../frame/router.ts";
+import type { ViewProps } from "../frame/view.ts";
+import { ViewFrame } from "../frame/view-frame.tsx";
 import { Button } from "../ui/button.tsx";
 import { EmptyState } from "../ui/empty-state.tsx";
 import { ErrorBox } from "../ui/error-box.tsx";

@@ -2,7 +2,7 @@ import { type Signal } from "@preact/signals";
 import type { RefObject } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { isAllowed } from "../connection/server-link.ts";
-import { navigate, pathTo } from "../shell/router.ts";
+import { navigate, pathTo } from "../frame/router.ts";
 import { Icon } from "../ui/icon.tsx";
 import { groupByPrefix, type WireMethod } from "./wire-table.ts";
 

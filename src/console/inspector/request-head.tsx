@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useCommands } from "../shell/commands.ts";
+import { useCommands } from "../frame/commands.ts";
 import { Button, IconButton } from "../ui/button.tsx";
 import { Icon } from "../ui/icon.tsx";
 import { type Copied, CopyButton } from "./copy-button.tsx";

@@ -4,7 +4,7 @@ import { describeError } from "../connection/describe-error.ts";
 import { useHost } from "../connection/use-host.ts";
 import type { ProcessAddress } from "../processes/process-address.ts";
 import type { ProcessRow } from "../processes/process-history.ts";
-import { useCommands } from "../shell/commands.ts";
+import { useCommands } from "../frame/commands.ts";
 import { ErrorBox } from "../ui/error-box.tsx";
 import type { Stream } from "./line-store.ts";
 import { OutputFeed } from "./output-feed.ts";

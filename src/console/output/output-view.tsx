@@ -2,7 +2,7 @@ import { describeError } from "../connection/describe-error.ts";
 import type { ProcessAddress } from "../processes/process-address.ts";
 import { isAt } from "../processes/process-address.ts";
 import { processList, useProcessList } from "../processes/process-list.ts";
-import { ViewFrame } from "../shell/view-frame.tsx";
+import { ViewFrame } from "../frame/view-frame.tsx";
 import { EmptyState } from "../ui/empty-state.tsx";
 import { ErrorBox } from "../ui/error-box.tsx";
 import { visibleText } from "../ui/visible-text.ts";

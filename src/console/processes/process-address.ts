@@ -1,6 +1,6 @@
 import type { ListedProcess } from "../../client/browser.ts";
 import { serverLink } from "../connection/server-link.ts";
-import { below, pathTo } from "../shell/router.ts";
+import { below, pathTo } from "../frame/router.ts";
 
 /** Which kept process is meant. */
 export interface ProcessAddress {

@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
 import { useHost } from "../connection/use-host.ts";
-import { navigate, pathTo } from "../shell/router.ts";
-import { ViewFrame } from "../shell/view-frame.tsx";
+import { navigate, pathTo } from "../frame/router.ts";
+import { ViewFrame } from "../frame/view-frame.tsx";
 import { usePolled } from "../ui/use-polled.ts";
 import { Badge } from "../ui/badge.tsx";
 import { Button, IconButton } from "../ui/button.tsx";

@@ -2,7 +2,7 @@ import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { describeError } from "../connection/describe-error.ts";
 import { useHost } from "../connection/use-host.ts";
-import { ViewFrame } from "../shell/view-frame.tsx";
+import { ViewFrame } from "../frame/view-frame.tsx";
 import { Badge } from "../ui/badge.tsx";
 import { commandLine } from "../ui/command-line.ts";
 import { EmptyState } from "../ui/empty-state.tsx";

@@ -1,5 +1,5 @@
-import { below } from "../shell/router.ts";
-import type { ViewProps } from "../shell/view.ts";
+import { below } from "../frame/router.ts";
+import type { ViewProps } from "../frame/view.ts";
 import { JobList } from "./job-list.tsx";
 import { JobView } from "./job-view.tsx";
 

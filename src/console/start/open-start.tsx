@@ -1,7 +1,7 @@
 import { signal } from "@preact/signals";
 import type { FunctionComponent } from "preact";
 import { useEffect } from "preact/hooks";
-import { useCommands } from "../shell/commands.ts";
+import { useCommands } from "../frame/commands.ts";
 import { toast } from "../ui/toast.tsx";
 import type { StartDialogProps, StartWishes } from "./start-wishes.ts";
 

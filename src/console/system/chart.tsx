@@ -1,6 +1,6 @@
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
-import { theme } from "../shell/theme.ts";
+import { theme } from "../frame/theme.ts";
 import { formatBytes } from "../ui/format.ts";
 import type { Figure, MetricHistory } from "./metric-history.ts";
 

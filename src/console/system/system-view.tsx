@@ -1,7 +1,7 @@
 import { useHost } from "../connection/use-host.ts";
-import { below } from "../shell/router.ts";
-import type { ViewProps } from "../shell/view.ts";
-import { ViewFrame } from "../shell/view-frame.tsx";
+import { below } from "../frame/router.ts";
+import type { ViewProps } from "../frame/view.ts";
+import { ViewFrame } from "../frame/view-frame.tsx";
 import { EmptyState } from "../ui/empty-state.tsx";
 import { AuditLines } from "./audit-lines.tsx";
 import { LimitTable } from "./limit-table.tsx";

@@ -1,4 +1,4 @@
-import { below, pathTo } from "../shell/addresses.ts";
+import { below, pathTo } from "../frame/addresses.ts";
 import { keyOf, type PaneLayout } from "./layout.ts";
 
 /** Names of kept processes cannot have this character, so that the end of a path can tell the mode. */

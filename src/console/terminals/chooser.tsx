@@ -1,7 +1,7 @@
 import type { ListedProcess } from "../../client/browser.ts";
 import { isAllowed } from "../connection/server-link.ts";
 import { useHost } from "../connection/use-host.ts";
-import { navigate } from "../shell/router.ts";
+import { navigate } from "../frame/router.ts";
 import { Badge } from "../ui/badge.tsx";
 import { Button } from "../ui/button.tsx";
 import { EmptyState } from "../ui/empty-state.tsx";

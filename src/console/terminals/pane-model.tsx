@@ -1,7 +1,7 @@
 import { effect, signal } from "@preact/signals";
 import type { Host } from "../../client/browser.ts";
 import { serverLink } from "../connection/server-link.ts";
-import { theme } from "../shell/theme.ts";
+import { theme } from "../frame/theme.ts";
 import { confirm } from "../ui/confirm.tsx";
 import { copyText } from "../ui/copy-text.ts";
 import { toast } from "../ui/toast.tsx";

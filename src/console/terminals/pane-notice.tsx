@@ -4,7 +4,7 @@ import type { ExitReport } from "../../client/browser.ts";
 import { describeError, describeFailure } from "../connection/describe-error.ts";
 import { isAllowed, serverLink } from "../connection/server-link.ts";
 import { useHost } from "../connection/use-host.ts";
-import { pathTo } from "../shell/router.ts";
+import { pathTo } from "../frame/router.ts";
 import { Badge } from "../ui/badge.tsx";
 import { Button } from "../ui/button.tsx";
 import { toast } from "../ui/toast.tsx";

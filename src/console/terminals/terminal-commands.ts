@@ -1,5 +1,5 @@
 import { useHost } from "../connection/use-host.ts";
-import { type Command, useCommands } from "../shell/commands.ts";
+import { type Command, useCommands } from "../frame/commands.ts";
 import { copyAndSay } from "../ui/copy-text.ts";
 import { pathOf } from "./addresses.ts";
 import { askToClose } from "./closing.tsx";

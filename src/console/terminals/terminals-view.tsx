@@ -1,7 +1,7 @@
 import { useSignalEffect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { navigate } from "../shell/router.ts";
-import type { ViewProps } from "../shell/view.ts";
+import { navigate } from "../frame/router.ts";
+import type { ViewProps } from "../frame/view.ts";
 import { paneAt, pathOf } from "./addresses.ts";
 import { Chooser } from "./chooser.tsx";
 import { ClosingQuestion } from "./closing.tsx";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { ExecError, UsageError } from "../../base/errors.ts";
 import { randomId } from "../../base/random-id.ts";
 import type { Files } from "../../client/files/files.ts";
-import type { Host } from "../../client/host.ts";
+import type { Host } from "../../client/host/host.ts";
 import { checkArguments } from "../../client/tools/arguments.ts";
 import type { CheckedToolDefinition } from "../../client/tools/definitions.ts";
 import type { FunctionTool, FunctionToolResult, ToolCallOptions } from "../../client/tools/function-tool.ts";

@@ -1,5 +1,5 @@
 import { ExecError } from "../../base/errors.ts";
-import type { Host } from "../../client/host.ts";
+import type { Host } from "../../client/host/host.ts";
 import { SpawnError } from "../../client/process/spawn-error.ts";
 import type { RowAttempt, RowOutcome } from "../engine/row.ts";
 import { MachinePool } from "../machines/machine-pool.ts";

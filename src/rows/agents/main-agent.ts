@@ -1,4 +1,4 @@
-import type { Host } from "../../client/host.ts";
+import type { Host } from "../../client/host/host.ts";
 import type { ExecToolEvent } from "../../client/tools/events.ts";
 import { createExecTools } from "../../client/tools/exec-tools.ts";
 import { pathOfServer } from "../../client/tools/working-directory.ts";

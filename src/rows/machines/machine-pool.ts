@@ -1,8 +1,8 @@
 import { settledWithin } from "../../base/deadlines.ts";
 import { after, checkDuration } from "../../base/duration.ts";
 import { ConnectionError, ExecError } from "../../base/errors.ts";
-import { RECOVERY_TIMEOUT_MS } from "../../client/connect/recovery-budget.ts";
-import type { Host } from "../../client/host.ts";
+import { RECOVERY_TIMEOUT_MS } from "../../client/link/recovery-budget.ts";
+import type { Host } from "../../client/host/host.ts";
 import type { Places } from "../engine/places.ts";
 import { Machine } from "./machine.ts";
 import { describeLabels, hasLabels, type RowsFleetOptions, type RowsMachine } from "./rows-fleet.ts";

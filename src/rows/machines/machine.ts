@@ -1,5 +1,5 @@
 import { after } from "../../base/duration.ts";
-import type { Host } from "../../client/host.ts";
+import type { Host } from "../../client/host/host.ts";
 import type { RowsMachine } from "./rows-fleet.ts";
 
 /** A machine during a job: what it tells, what runs there, and the connection to it. */

@@ -1,5 +1,5 @@
-import type { ConnectOptions } from "../../client/connect/open-host.ts";
-import type { Host } from "../../client/host.ts";
+import type { ConnectOptions } from "../../client/host/open-host.ts";
+import type { Host } from "../../client/host/host.ts";
 
 /** A machine, as it last told about itself. */
 export interface RowsMachine {

@@ -1,6 +1,6 @@
 import { settledWithin } from "../../base/deadlines.ts";
 import { ConnectionError, ExecError } from "../../base/errors.ts";
-import type { Host } from "../../client/host.ts";
+import type { Host } from "../../client/host/host.ts";
 import type { StartOptions } from "../../client/process/start-request.ts";
 import { SpawnError } from "../../client/process/spawn-error.ts";
 import type { RowAttempt, RowOutcome } from "../engine/row.ts";

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import type { Host } from "../../client/host.ts";
+import type { Host } from "../../client/host/host.ts";
 import { KeptRows } from "./kept-rows.ts";
 
 beforeEach(() => void vi.useFakeTimers());

@@ -1,7 +1,7 @@
 import { settledWithin, within } from "../../base/deadlines.ts";
 import { formatDuration } from "../../base/duration.ts";
 import { ExecError } from "../../base/errors.ts";
-import type { Host } from "../../client/host.ts";
+import type { Host } from "../../client/host/host.ts";
 import type { RemoteProcess } from "../../client/process/remote-process.ts";
 import type { RowAttempt } from "../engine/row.ts";
 

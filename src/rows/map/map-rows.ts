@@ -1,4 +1,4 @@
-import type { Host } from "../../client/host.ts";
+import type { Host } from "../../client/host/host.ts";
 import type { StartOptions } from "../../client/process/start-request.ts";
 import { UsageError } from "../../base/errors.ts";
 import { RecordError } from "../engine/record-error.ts";

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { ExecError } from "../../base/errors.ts";
-import type { Host } from "../../client/host.ts";
+import type { Host } from "../../client/host/host.ts";
 import { MapWork } from "./map-work.ts";
 import { RowCommand } from "./row-command.ts";
 

@@ -1,6 +1,6 @@
 import { abortable, pause } from "../../base/deadlines.ts";
 import { ConnectionError, ExecError, RpcError } from "../../base/errors.ts";
-import type { Host } from "../../client/host.ts";
+import type { Host } from "../../client/host/host.ts";
 import { knownExit } from "../../client/process/known-exit.ts";
 import type { RemoteProcess } from "../../client/process/remote-process.ts";
 import { argvWithInputLength, type StartOptions } from "../../client/process/start-request.ts";

@@ -2,7 +2,8 @@ import { expect, it } from "vitest";
 import { RpcError } from "../../base/errors.ts";
 import { silentLogger } from "../../base/logger.ts";
 import { checkRights } from "./check-rights.ts";
-import { createRights, type RightsOptions } from "./rights.ts";
+import { createRights } from "./rights.ts";
+import type { RightsOptions } from "../settings/rights-options.ts";
 
 const CONTEXT = { temporaryDirectory: undefined, logger: silentLogger, hiddenPaths: [], fsRoots: [] };
 const OPEN = {

@@ -3,9 +3,9 @@ import { uriFromPath } from "../../base/file-uri.ts";
 import { SandboxContext } from "../../protocol/sandbox.ts";
 import { type Sandbox, sandboxContext } from "../../protocol/sandbox-options.ts";
 import { describeIssue } from "../../rpc/describe-issue.ts";
-import { limitFault, limitKey } from "../limits.ts";
-import { PRESETS } from "./presets.ts";
-import { PRINCIPAL_LIMITS, type PrincipalLimits, type RightsOptions } from "./rights.ts";
+import { limitFault, limitKey } from "../settings/limits.ts";
+import { PRESETS } from "../settings/presets.ts";
+import { PRINCIPAL_LIMITS, type PrincipalLimits, type RightsOptions } from "../settings/rights-options.ts";
 
 /** Keys of rights in a file, or in the claim of a signed token. */
 export const RIGHTS_KEYS = ["preset", "policy", "roots", "read_only", "limits", "run_as", "see", "control"];

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { silentLogger } from "../../base/logger.ts";
 import type { ServerFiles } from "../../capabilities/sandbox/view/server-files.ts";
-import type { ServerOptions } from "../server-options.ts";
+import type { ServerOptions } from "../settings/server-options.ts";
 import type { RightsContext } from "./rights.ts";
 
 /** What the rights of tokens depend on. `files` are those that the options do not name. */

@@ -3,8 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Sandbox } from "../../protocol/sandbox-options.ts";
-import type { ServerOptions } from "../server-options.ts";
-import { createRights, type RightsOptions } from "./rights.ts";
+import type { ServerOptions } from "../settings/server-options.ts";
+import { createRights } from "./rights.ts";
+import type { RightsOptions } from "../settings/rights-options.ts";
 import { rightsContext } from "./rights-context.ts";
 
 let directory: string;

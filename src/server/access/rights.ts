@@ -12,41 +12,10 @@ import type { ServerFiles } from "../../capabilities/sandbox/view/server-files.t
 import { ruleSets, type SandboxPolicy } from "../../capabilities/sandbox/policy/sandbox-policy.ts";
 import type { Right } from "../../protocol/index.ts";
 import type { Sandbox } from "../../protocol/sandbox-options.ts";
-import type { ServerLimits } from "../limits.ts";
-import { resolveRunAs, type RunAs } from "../run-as/run-as.ts";
+import { resolveRunAs, type RunAs } from "./run-as.ts";
 import { operatorPolicy, refuseExposed } from "../sandbox/operator-policy.ts";
-import { type Preset, PRESET_RIGHTS } from "./presets.ts";
-
-/** Limits that a principal can have of its own, below those of the server. */
-export const PRINCIPAL_LIMITS = [
-  "maxConnections",
-  "maxSessions",
-  "maxProcesses",
-  "maxKeptProcesses",
-] as const satisfies readonly (keyof ServerLimits)[];
-
-export type PrincipalLimits = Partial<Pick<ServerLimits, (typeof PRINCIPAL_LIMITS)[number]>>;
-
-/** What a client may do, as an operator writes it. */
-export interface RightsOptions {
-  readonly preset: Preset;
-  /** For `sandboxed`: confines every process and every call on files; a client's own sandbox can only narrow it. */
-  readonly policy?: Sandbox;
-  /** For `files`: the directories, as absolute paths. */
-  readonly roots?: readonly string[];
-  /** For `files`: nothing can be changed. Default: false. */
-  readonly readOnly?: boolean;
-  readonly limits?: PrincipalLimits;
-  /**
-   * The user, by name or number, as whom everything happens that the client asks for. It needs a server that runs as
-   * root. Default: that of the server, or else its own user.
-   */
-  readonly runAs?: string;
-  /** Names of tokens, or whole principals, whose kept processes it may follow; `*` stands for all. */
-  readonly see?: readonly string[];
-  /** The same for control, which includes following. Not for `files` and `observe`. */
-  readonly control?: readonly string[];
-}
+import { type Preset, PRESET_RIGHTS } from "../settings/presets.ts";
+import type { PrincipalLimits, RightsOptions } from "../settings/rights-options.ts";
 
 /** What rights depend on besides their options. */
 export interface RightsContext extends ServerFiles {

@@ -1,6 +1,6 @@
 import { parseJson } from "../../protocol/json-scan.ts";
 import { isTable, readRights, RIGHTS_KEYS } from "./read-rights.ts";
-import type { RightsOptions } from "./rights.ts";
+import type { RightsOptions } from "../settings/rights-options.ts";
 
 /** How signed tokens are checked. */
 export interface SignedTokenPolicy {

@@ -2,16 +2,10 @@ import type { TomlDate } from "smol-toml";
 import { UsageError } from "../../base/errors.ts";
 import { systemDisk } from "../../capabilities/sandbox/view/disk.ts";
 import { PathWalk } from "../../capabilities/sandbox/view/path-walk.ts";
-import { readOwnFile } from "../read-own-file.ts";
+import { readOwnFile } from "./read-own-file.ts";
 import { isTable, readRights, RIGHTS_KEYS } from "./read-rights.ts";
-import {
-  canReplace,
-  createRightsOnWalk,
-  followedLinks,
-  type Rights,
-  type RightsContext,
-  type RightsOptions,
-} from "./rights.ts";
+import { canReplace, createRightsOnWalk, followedLinks, type Rights, type RightsContext } from "./rights.ts";
+import type { RightsOptions } from "../settings/rights-options.ts";
 
 const MAX_TOKENS = 1_000;
 /** Two, so that clients can change from one to the other. */

@@ -14,7 +14,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { AuditScene, base64, eventually } from "../../../test/fixtures/audit-scene.ts";
 import { linesOf } from "../../../test/fixtures/audit-lines.ts";
-import { createServer, type Server } from "../server.ts";
+import { createServer, type Server } from "../serve/server.ts";
 import { AuditLog } from "./audit-log.ts";
 import { formatHead } from "./chain.ts";
 import { rotatedNumbers } from "./rotated-files.ts";

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { WireError } from "../../protocol/envelope.ts";
-import type { ObservedConnection, ObservedProcess, ObservedRequest } from "../observer.ts";
+import type { ObservedConnection, ObservedProcess, ObservedRequest } from "../settings/observer.ts";
 import { Audit, type AuditRecords } from "./audit.ts";
 import type { AuditTrouble } from "./audit-log.ts";
 import { NO_LINES } from "./chain.ts";

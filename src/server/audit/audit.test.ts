@@ -6,7 +6,7 @@ import { expect, it, vi } from "vitest";
 import { WebSocket } from "ws";
 import { AuditScene, base64, eventually, linkTo, starting } from "../../../test/fixtures/audit-scene.ts";
 import { linesOf } from "../../../test/fixtures/audit-lines.ts";
-import { serve } from "../serve.ts";
+import { serve } from "../serve/serve.ts";
 import { formatHead } from "./chain.ts";
 
 const scene = new AuditScene();

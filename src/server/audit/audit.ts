@@ -13,7 +13,8 @@ import type {
   RefusedConnection,
   RequestHooks,
   ServerObserver,
-} from "../observer.ts";
+} from "../settings/observer.ts";
+import type { AuditOptions } from "../settings/server-options.ts";
 import { answerBytes } from "./answer-bytes.ts";
 import { AuditLog } from "./audit-log.ts";
 import type { AuditHead } from "./chain.ts";
@@ -23,19 +24,6 @@ import { cut, redactArgv } from "./redact.ts";
 import { RefusalLines } from "./refusal-lines.ts";
 import { type Rule, RULES } from "./rules.ts";
 import { Tallies } from "./tallies.ts";
-
-/** Where a server records what its clients do. */
-export interface AuditOptions {
-  /** Created if it is missing, for its user only. */
-  readonly file: string;
-  /** Size at which a file is closed and the next one begun. Default: 64 MiB. */
-  readonly maxBytes?: number;
-  /**
-   * If lines cannot be written: `refuse` refuses requests that would have to be recorded, `continue` carries them out.
-   * Default: `refuse`.
-   */
-  readonly onFailure?: "refuse" | "continue";
-}
 
 /** Where lines go: a log, or whoever keeps one. */
 export type AuditRecords = Pick<

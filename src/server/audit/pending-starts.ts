@@ -1,4 +1,4 @@
-import type { ObservedConnection, ObservedRequest } from "../observer.ts";
+import type { ObservedConnection, ObservedRequest } from "../settings/observer.ts";
 import { cut } from "./redact.ts";
 import type { Rule } from "./rules.ts";
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import type { RefusedConnection } from "../observer.ts";
+import type { RefusedConnection } from "../settings/observer.ts";
 import { RefusalLines } from "./refusal-lines.ts";
 
 const MAX_LINES = 60;

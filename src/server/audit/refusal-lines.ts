@@ -1,4 +1,4 @@
-import type { RefusedConnection } from "../observer.ts";
+import type { RefusedConnection } from "../settings/observer.ts";
 
 /** Strangers must not fill a disk: beyond this many in a period, refused connections are only counted. */
 const MAX_LINES = 60;

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import type { ObservedConnection } from "../observer.ts";
+import type { ObservedConnection } from "../settings/observer.ts";
 import { Tallies } from "./tallies.ts";
 
 const connection = { number: 1, principal: "user:root" } as ObservedConnection;

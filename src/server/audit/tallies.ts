@@ -1,4 +1,4 @@
-import type { ObservedConnection } from "../observer.ts";
+import type { ObservedConnection } from "../settings/observer.ts";
 import { cut } from "./redact.ts";
 
 /** How long counts may wait for their line. */

@@ -2,8 +2,8 @@ import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import * as zlib from "node:zlib";
-import { sharedCalls } from "../metrics/shared-calls.ts";
-import { findBundle } from "../own-bundle.ts";
+import { sharedCalls } from "../wire/shared-calls.ts";
+import { findBundle } from "../wire/own-bundle.ts";
 
 /** By the ending of a name. Nothing else is served. */
 const TYPES: Readonly<Record<string, string>> = {

@@ -6,8 +6,8 @@ import { type FileAccess, freeAccess, sandboxedAccess } from "../../capabilities
 import { toNativePath } from "../../capabilities/files/native-path.ts";
 import { Place } from "../../capabilities/files/place.ts";
 import type { Rights } from "../access/rights.ts";
-import { invalidParams } from "../invalid-params.ts";
-import { pathFromParam } from "./path-param.ts";
+import { invalidParams } from "../wire/invalid-params.ts";
+import { pathFromParam } from "../wire/path-param.ts";
 
 /**
  * Turns paths of the wire into places: the only way from a request to a file. A place confines everything to the roots,

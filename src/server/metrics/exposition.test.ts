@@ -1,6 +1,11 @@
 import { expect, it } from "vitest";
-import type { ObservedAnswer, ObservedConnection, ObservedProcess, ObservedRequest } from "../observer.ts";
-import type { ServerState } from "../server-state.ts";
+import type {
+  ObservedAnswer,
+  ObservedConnection,
+  ObservedProcess,
+  ObservedRequest,
+} from "../settings/observer.ts";
+import type { ServerState } from "../settings/server-state.ts";
 import { type AuditFigures, Exposition } from "./exposition.ts";
 import { ServerMetrics } from "./server-metrics.ts";
 

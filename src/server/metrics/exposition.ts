@@ -1,5 +1,5 @@
 import { collectDefaultMetrics, Counter, Gauge, type Metric, Registry } from "prom-client";
-import type { ServerState } from "../server-state.ts";
+import type { ServerState } from "../settings/server-state.ts";
 import type { Audit } from "../audit/audit.ts";
 import { DURATION_BOUNDS, type Durations } from "./durations.ts";
 import type { ServerMetrics } from "./server-metrics.ts";

@@ -8,7 +8,7 @@ import type {
   RefusedConnection,
   RequestHooks,
   ServerObserver,
-} from "../observer.ts";
+} from "../settings/observer.ts";
 import { Durations } from "./durations.ts";
 import { PendingDurations } from "./pending-durations.ts";
 

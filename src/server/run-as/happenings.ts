@@ -1,7 +1,12 @@
 import type { Logger } from "../../base/logger.ts";
 import type { Audit } from "../audit/audit.ts";
-import type { RequestObservers } from "../connection/request-observers.ts";
-import type { ObservedConnection, ObservedProcess, ObservedRequest, ServerObserver } from "../observer.ts";
+import type { RequestObservers } from "../wire/request-observers.ts";
+import type {
+  ObservedConnection,
+  ObservedProcess,
+  ObservedRequest,
+  ServerObserver,
+} from "../settings/observer.ts";
 import type { Happening, HappenedRequest, UserState } from "./messages.ts";
 
 const NOTHING: UserState = { sessions: 0, runningProcesses: 0, bufferedBytes: 0 };

@@ -1,11 +1,11 @@
 import type { NumberedAccount } from "../../native/account.ts";
 import type { ServerFiles } from "../../capabilities/sandbox/view/server-files.ts";
 import type { WireError } from "../../protocol/envelope.ts";
-import type { RightsOptions } from "../access/rights.ts";
-import type { AuditOptions } from "../audit/audit.ts";
-import type { ObservedEnd, ObservedProcess } from "../observer.ts";
-import type { ServerOptions } from "../server-options.ts";
-import type { ServerState } from "../server-state.ts";
+import type { RightsOptions } from "../settings/rights-options.ts";
+import type { AuditOptions } from "../settings/server-options.ts";
+import type { ObservedEnd, ObservedProcess } from "../settings/observer.ts";
+import type { ServerOptions } from "../settings/server-options.ts";
+import type { ServerState } from "../settings/server-state.ts";
 
 /** Options that the server of a user shares with the server that started it. */
 export type SharedOptions = Pick<

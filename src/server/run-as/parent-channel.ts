@@ -1,7 +1,7 @@
 import { Socket } from "node:net";
 import { deserialize } from "node:v8";
 import { takeDescriptor } from "../../native/descriptor-passing.ts";
-import { FrameReader, writeFrame } from "../frames.ts";
+import { FrameReader, writeFrame } from "../wire/frames.ts";
 import type { FromUserServer, ToUserServer } from "./messages.ts";
 import { MAX_USER_MESSAGE_BYTES } from "./read-user-message.ts";
 

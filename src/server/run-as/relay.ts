@@ -5,7 +5,7 @@ import {
   type LongMessage,
   type Transport,
 } from "../../transport/transport.ts";
-import { type Frame, FrameReader, writeFrame } from "../frames.ts";
+import { type Frame, FrameReader, writeFrame } from "../wire/frames.ts";
 import type { RelayedEnd } from "./messages.ts";
 
 export interface RelayOptions {

@@ -4,8 +4,8 @@ import { CREDENTIAL_ENDED_CLOSE_CODE, MALFORMED_MESSAGE_ID } from "../../protoco
 import type { Transport } from "../../transport/transport.ts";
 import { type Credential, watchValidity } from "../access/credential.ts";
 import type { Audit } from "../audit/audit.ts";
-import { messageTooLong } from "../limit-error.ts";
-import type { ObservedConnection, ServerObserver } from "../observer.ts";
+import { messageTooLong } from "../settings/limit-error.ts";
+import type { ObservedConnection, ServerObserver } from "../settings/observer.ts";
 import { Relay } from "./relay.ts";
 
 /** WebSocket's code for an error of the server. */

@@ -3,7 +3,7 @@ import { decodeText } from "../../transport/decode-text.ts";
 import { liftLongString } from "../../transport/long-string.ts";
 import { SendQueue } from "../../transport/send-queue.ts";
 import type { Farewell, Transport, TransportEvents } from "../../transport/transport.ts";
-import { type Frame, FrameReader, writeFrame } from "../frames.ts";
+import { type Frame, FrameReader, writeFrame } from "../wire/frames.ts";
 import type { RelayedEnd } from "./messages.ts";
 
 const GONE = "the server that accepted the connection has ended";

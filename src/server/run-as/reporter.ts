@@ -2,7 +2,7 @@ import type { AuditRecords } from "../audit/audit.ts";
 import type { AuditTrouble } from "../audit/audit-log.ts";
 import { NO_LINES } from "../audit/chain.ts";
 import { type Facts, type Members, plainFacts } from "../audit/members.ts";
-import type { ObservedProcess, ObservedRequest, ServerObserver } from "../observer.ts";
+import type { ObservedProcess, ObservedRequest, ServerObserver } from "../settings/observer.ts";
 import type { Happening, HappenedRequest, LogLevel } from "./messages.ts";
 import type { Logger } from "../../base/logger.ts";
 

@@ -4,7 +4,7 @@ import { serialize } from "node:v8";
 import { createDeferred } from "../../base/deferred.ts";
 import { CapabilityError, messageOf } from "../../base/errors.ts";
 import { openSocketPair, sendDescriptor } from "../../native/descriptor-passing.ts";
-import { FrameReader, writeFrame } from "../frames.ts";
+import { FrameReader, writeFrame } from "../wire/frames.ts";
 import type { FromUserServer, ToUserServer } from "./messages.ts";
 import { MAX_USER_MESSAGE_BYTES, readUserMessage } from "./read-user-message.ts";
 

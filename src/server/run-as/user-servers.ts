@@ -4,14 +4,15 @@ import type { ControlGroups } from "../../capabilities/process/ending/control-gr
 import type { ServerFiles } from "../../capabilities/sandbox/view/server-files.ts";
 import { findAccount, type NumberedAccount } from "../../native/account.ts";
 import type { Transport } from "../../transport/transport.ts";
-import type { Audit, AuditOptions } from "../audit/audit.ts";
-import type { Cordon } from "../cordon.ts";
-import { RequestObservers } from "../connection/request-observers.ts";
+import type { Audit } from "../audit/audit.ts";
+import type { AuditOptions } from "../settings/server-options.ts";
+import type { Cordon } from "../settings/cordon.ts";
+import { RequestObservers } from "../wire/request-observers.ts";
 import { methods } from "../../protocol/index.ts";
-import { combineObservers, type ServerObserver } from "../observer.ts";
-import type { ServerLimits } from "../limits.ts";
+import { combineObservers, type ServerObserver } from "../settings/observer.ts";
+import type { ServerLimits } from "../settings/limits.ts";
 import type { SharedOptions, UserState } from "./messages.ts";
-import type { RunAs } from "./run-as.ts";
+import type { RunAs } from "../access/run-as.ts";
 import type { AdmittedClient } from "./relayed-client.ts";
 import { UserServer } from "./user-server.ts";
 

@@ -15,8 +15,8 @@ import type {
   SandboxContext,
   SpecialPath,
 } from "../../protocol/sandbox.ts";
-import { pathFromParam } from "../files/path-param.ts";
-import { invalidParams } from "../invalid-params.ts";
+import { pathFromParam } from "../wire/path-param.ts";
+import { invalidParams } from "../wire/invalid-params.ts";
 
 /** The request that brings a context. */
 export type SandboxSubject =

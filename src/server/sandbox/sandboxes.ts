@@ -9,7 +9,6 @@ import { viewInTurns, viewOf } from "../../capabilities/sandbox/view/view-of.ts"
 import { RpcCode } from "../../protocol/errors.ts";
 import type { SandboxContext } from "../../protocol/sandbox.ts";
 import { dataOf } from "../../rpc/error-wire.ts";
-import type { Rights } from "../access/rights.ts";
 import { ownServerPlace } from "./own-server-place.ts";
 import { sandboxPolicy, type SandboxSubject } from "./sandbox-context.ts";
 
@@ -18,7 +17,7 @@ const PROXIED: SandboxPolicy = { files: "unrestricted", network: "proxied" };
 
 /** What confinement depends on. */
 interface Client {
-  readonly rights: Rights;
+  readonly rights: { readonly sandbox?: SandboxPolicy };
 }
 
 export interface SandboxesOptions {
@@ -90,7 +89,7 @@ export class Sandboxes {
   }
 
   /** What confines a client whatever it asks for: the policy of the server, and that of its token. */
-  given({ sandbox }: Rights): SandboxPolicy | undefined {
+  given({ sandbox }: Client["rights"]): SandboxPolicy | undefined {
     return this.#operator === undefined ? sandbox : narrow(this.#operator, sandbox);
   }
 

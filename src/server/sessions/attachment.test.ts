@@ -1,8 +1,9 @@
 import { beforeEach, expect, it } from "vitest";
 import { silentLogger } from "../../base/logger.ts";
-import { createRights, FULL_RIGHTS, type RightsOptions } from "../access/rights.ts";
-import { Audience } from "../kept/audience.ts";
-import type { ProcessEntry } from "../processes/process-table.ts";
+import { createRights, FULL_RIGHTS } from "../access/rights.ts";
+import type { RightsOptions } from "../settings/rights-options.ts";
+import { Audience } from "./audience.ts";
+import type { ProcessEntry } from "./process-table.ts";
 import { Attachment } from "./attachment.ts";
 
 const CONTEXT = { temporaryDirectory: undefined, logger: silentLogger, hiddenPaths: [], fsRoots: [] };

@@ -1,9 +1,9 @@
 import type { ManagedProcess } from "../../capabilities/process/managed-process.ts";
 import type { TerminalSize } from "../../native/spawn.ts";
-import { Watcher } from "../kept/audience.ts";
-import type { ProcessEntry, ProcessTable } from "../processes/process-table.ts";
-import { type KeptClient, modeFor } from "../kept/kept-access.ts";
-import type { WriteIds } from "../processes/write-ids.ts";
+import { Watcher } from "./audience.ts";
+import type { ProcessEntry, ProcessTable } from "./process-table.ts";
+import { type KeptClient, modeFor } from "./kept-access.ts";
+import type { WriteIds } from "./write-ids.ts";
 
 /** Where a process is known. */
 interface Origin {

@@ -4,7 +4,7 @@ import { silentLogger } from "../../base/logger.ts";
 import { createRights, FULL_RIGHTS } from "../access/rights.ts";
 import { SessionRegistry } from "./session-registry.ts";
 import type { SessionHolder } from "./session-registry.ts";
-import type { Peer } from "../connection/peer.ts";
+import type { Peer } from "../wire/peer.ts";
 import type { Session } from "./session.ts";
 
 const TTL_MS = 1_000;

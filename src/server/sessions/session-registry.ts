@@ -3,9 +3,9 @@ import { RpcError } from "../../base/errors.ts";
 import { RpcCode } from "../../protocol/errors.ts";
 import { isAnonymous } from "../access/principal.ts";
 import { reaches, type Rights } from "../access/rights.ts";
-import { limitError } from "../limit-error.ts";
-import { refusal } from "../refusal.ts";
-import type { Peer } from "../connection/peer.ts";
+import { limitError } from "../settings/limit-error.ts";
+import { refusal } from "../wire/refusal.ts";
+import type { Peer } from "../wire/peer.ts";
 import type { Session } from "./session.ts";
 
 /** A connection that holds a session, or claims one. */

@@ -4,9 +4,9 @@ import type { ProcessStarter } from "../../capabilities/process/process-starter.
 import type { ManagedProcess } from "../../capabilities/process/managed-process.ts";
 import type { ProcessEvent } from "../../capabilities/process/output/output-log.ts";
 import { FULL_RIGHTS } from "../access/rights.ts";
-import type { Peer } from "../connection/peer.ts";
-import type { ProcessSlot } from "../processes/process-quota.ts";
-import type { ProcessEntry, ProcessTable } from "../processes/process-table.ts";
+import type { Peer } from "../wire/peer.ts";
+import type { ProcessSlot } from "./process-quota.ts";
+import type { ProcessEntry, ProcessTable } from "./process-table.ts";
 import { Attachment } from "./attachment.ts";
 import { Session } from "./session.ts";
 

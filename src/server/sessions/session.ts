@@ -1,14 +1,14 @@
 import { RpcError } from "../../base/errors.ts";
 import type { ProcessStarter } from "../../capabilities/process/process-starter.ts";
 import { RpcCode } from "../../protocol/errors.ts";
-import { DeliveryReceipts } from "../processes/delivery-receipts.ts";
-import { EventPump } from "../processes/event-pump.ts";
-import type { Peer } from "../connection/peer.ts";
-import { PolicyClient } from "../network/policy-client.ts";
-import type { Controlled } from "../processes/controlled.ts";
-import type { ProcessSlot } from "../processes/process-quota.ts";
-import { type ProcessEntry, ProcessTable } from "../processes/process-table.ts";
-import type { KeptClient } from "../kept/kept-access.ts";
+import { DeliveryReceipts } from "./delivery-receipts.ts";
+import { EventPump } from "./event-pump.ts";
+import type { Peer } from "../wire/peer.ts";
+import { PolicyClient } from "../sandbox/policy-client.ts";
+import type { Controlled } from "./controlled.ts";
+import type { ProcessSlot } from "./process-quota.ts";
+import { type ProcessEntry, ProcessTable } from "./process-table.ts";
+import type { KeptClient } from "./kept-access.ts";
 import type { Attachment } from "./attachment.ts";
 
 /** Maximum number of attachments per session. */

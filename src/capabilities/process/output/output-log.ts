@@ -1,6 +1,6 @@
 import { Fifo } from "../../../base/fifo.ts";
 import { EvictedEdges } from "./evicted-edges.ts";
-import type { ExitReport } from "../ending/exit-report.ts";
+import type { ExitReport } from "../exit-report.ts";
 
 export type StreamName = "stdout" | "stderr" | "pty";
 

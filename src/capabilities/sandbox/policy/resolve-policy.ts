@@ -1,5 +1,5 @@
 import { resolveDots } from "../../../base/file-uri.ts";
-import { escapeGlob } from "../view/glob-pattern.ts";
+import { escapeGlob } from "./glob-pattern.ts";
 import type { FileAccess, FileRule, NetworkMode, SandboxPolicy } from "./sandbox-policy.ts";
 
 /** Permissions as a client words them: places have names that depend on the request. */

@@ -1,5 +1,5 @@
 import type { Disk } from "./disk.ts";
-import type { GlobPattern } from "./glob-pattern.ts";
+import type { GlobPattern } from "../policy/glob-pattern.ts";
 import { childOf } from "./path-names.ts";
 import type { PathWalk } from "./path-walk.ts";
 import { SandboxRefusal } from "../policy/sandbox-refusal.ts";

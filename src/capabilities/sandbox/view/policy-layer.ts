@@ -1,6 +1,6 @@
 import { AccessMap } from "./access-map.ts";
 import type { Disk } from "./disk.ts";
-import { type GlobPattern, parseGlob } from "./glob-pattern.ts";
+import { type GlobPattern, parseGlob } from "../policy/glob-pattern.ts";
 import { isBelow } from "./path-names.ts";
 import type { Destination, PathWalk } from "./path-walk.ts";
 import { protectedPaths } from "./protected-names.ts";

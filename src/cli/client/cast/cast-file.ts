@@ -2,8 +2,8 @@ import { createReadStream, createWriteStream, type WriteStream } from "node:fs";
 import { open } from "node:fs/promises";
 import { createInterface } from "node:readline";
 import { once } from "node:events";
-import { describeFileError } from "../../describe-file-error.ts";
-import { Failure } from "../failure.ts";
+import { describeFileError } from "../../shared/describe-file-error.ts";
+import { Failure } from "../outcome/failure.ts";
 import {
   type CastEvent,
   type CastHeader,

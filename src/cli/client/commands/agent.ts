@@ -1,7 +1,7 @@
 import type { Command } from "commander";
-import { writeErr } from "../../standard-streams.ts";
-import { endWith, type End } from "../end-with.ts";
-import { Failure, usageFailure } from "../failure.ts";
+import { writeErr } from "../../shared/standard-streams.ts";
+import { endWith, type End } from "../outcome/end-with.ts";
+import { Failure, usageFailure } from "../outcome/failure.ts";
 import { readBody } from "../fetching/request-body.ts";
 import { print } from "../print/output.ts";
 import { AgentActivity } from "../rows/agent-activity.ts";
@@ -9,7 +9,7 @@ import { type AgentFlags, agentLimits, openAgentHost, withAgent } from "../rows/
 import { type ModelFlags, modelOptions, withModel } from "../rows/model-flags.ts";
 import { tokenLine } from "../rows/token-line.ts";
 import { withTarget } from "../target/target-options.ts";
-import { untilInterrupted } from "../until-interrupted.ts";
+import { untilInterrupted } from "../outcome/until-interrupted.ts";
 
 interface AgentCommandFlags extends ModelFlags, AgentFlags {
   readonly quiet?: boolean;

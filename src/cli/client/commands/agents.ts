@@ -1,10 +1,10 @@
 import type { Command } from "commander";
 import type { AgentJobSummary } from "../../../rows/agents/agent-job.ts";
 import type { JsonValue } from "../../../rows/engine/row.ts";
-import { describeFileError } from "../../describe-file-error.ts";
-import { readSmallFile } from "../../read-small-file.ts";
-import { endWith, type End } from "../end-with.ts";
-import { usageFailure } from "../failure.ts";
+import { describeFileError } from "../../shared/describe-file-error.ts";
+import { readSmallFile } from "../../shared/read-small-file.ts";
+import { endWith, type End } from "../outcome/end-with.ts";
+import { usageFailure } from "../outcome/failure.ts";
 import { print } from "../print/output.ts";
 import { agentEnvironment } from "../rows/agent-environment.ts";
 import { type AgentFlags, agentLimits, openAgentHost, withAgent } from "../rows/agent-flags.ts";

@@ -1,8 +1,8 @@
 import type { Command } from "commander";
-import type { Host } from "../../../client/host.ts";
-import { writeErr } from "../../standard-streams.ts";
-import { endWith } from "../end-with.ts";
-import { asFailure, Failure, OWN_FAILURE_STATUS } from "../failure.ts";
+import type { Host } from "../../../client/host/host.ts";
+import { writeErr } from "../../shared/standard-streams.ts";
+import { endWith } from "../outcome/end-with.ts";
+import { asFailure, Failure, OWN_FAILURE_STATUS } from "../outcome/failure.ts";
 import { attachByName, connectNamed } from "../kept/attach.ts";
 import { isMeant, type KeptName, parseKeptName } from "../kept/kept-name.ts";
 import { converse } from "../terminal/converse.ts";

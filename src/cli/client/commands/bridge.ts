@@ -1,10 +1,10 @@
 import type { Command } from "commander";
 import { silentLogger } from "../../../base/logger.ts";
 import { Bridge } from "../../../bridge/bridge.ts";
-import { RECOVERY_TIMEOUT_MS } from "../../../client/connect/recovery-budget.ts";
+import { RECOVERY_TIMEOUT_MS } from "../../../client/link/recovery-budget.ts";
 import { openStdioTransport } from "../../../transport/stdio.ts";
-import { endWith } from "../end-with.ts";
-import { asFailure, OWN_FAILURE_STATUS } from "../failure.ts";
+import { endWith } from "../outcome/end-with.ts";
+import { asFailure, OWN_FAILURE_STATUS } from "../outcome/failure.ts";
 import { targetTransports } from "../target/target-transports.ts";
 import { type TargetOptions, withTarget } from "../target/target-options.ts";
 

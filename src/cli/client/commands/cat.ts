@@ -1,6 +1,6 @@
 import type { Command } from "commander";
-import { endWith } from "../end-with.ts";
-import { forEachPath } from "../for-each-path.ts";
+import { endWith } from "../outcome/end-with.ts";
+import { forEachPath } from "../listing/for-each-path.ts";
 import { print } from "../print/output.ts";
 import { absolutePath } from "../target/remote-path.ts";
 import { type TargetOptions, withTarget } from "../target/target-options.ts";

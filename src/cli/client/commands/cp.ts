@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { endWith } from "../end-with.ts";
+import { endWith } from "../outcome/end-with.ts";
 import { copyAll, type CopyOptions } from "../copying/copy-all.ts";
 import { withTarget } from "../target/target-options.ts";
 

@@ -1,8 +1,8 @@
 import type { Command } from "commander";
-import { endWith } from "../end-with.ts";
+import { endWith } from "../outcome/end-with.ts";
 import type { FetchOptions } from "../fetching/fetch-options.ts";
 import { fetchUrl } from "../fetching/fetch-url.ts";
-import { repeated } from "../repeated.ts";
+import { repeated } from "../arguments/repeated.ts";
 import { withTarget } from "../target/target-options.ts";
 
 const EXAMPLES = `

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { endWith } from "../end-with.ts";
+import { endWith } from "../outcome/end-with.ts";
 import { withOn } from "../fleet/chosen-machines.ts";
 import type { ExecutorsOptions } from "../fleet/chosen-executors.ts";
 import { setCordoned } from "../fleet/cordon-executors.ts";
@@ -7,7 +7,7 @@ import { drain } from "../fleet/drain-executors.ts";
 import { type ListOptions, listFleets } from "../fleet/list-fleets.ts";
 import { type Labels, parseLabels } from "../fleet/parse-labels.ts";
 import { watchFleet } from "../fleet/watch-fleet.ts";
-import { parseDurationArgument } from "../duration-argument.ts";
+import { parseDurationArgument } from "../arguments/duration-argument.ts";
 
 const EXAMPLES = `
 A fleet is a table of ~/.config/exec-server/hosts.toml:

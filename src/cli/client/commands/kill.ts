@@ -1,14 +1,14 @@
 import { type Command, Option } from "commander";
 import { within } from "../../../base/deadlines.ts";
-import type { Host } from "../../../client/host.ts";
+import type { Host } from "../../../client/host/host.ts";
 import { knownExit } from "../../../client/process/known-exit.ts";
 import type { SignalName } from "../../../protocol/process.ts";
-import { endWith } from "../end-with.ts";
-import { asFailure, Failure } from "../failure.ts";
+import { endWith } from "../outcome/end-with.ts";
+import { asFailure, Failure } from "../outcome/failure.ts";
 import { attachByName, connectNamed } from "../kept/attach.ts";
 import { endText } from "../kept/end-text.ts";
 import { parseSignal } from "../kept/parse-signal.ts";
-import { parseDurationArgument } from "../duration-argument.ts";
+import { parseDurationArgument } from "../arguments/duration-argument.ts";
 import { complain } from "../print/complain.ts";
 import { print } from "../print/output.ts";
 import { type TargetOptions, withTarget } from "../target/target-options.ts";

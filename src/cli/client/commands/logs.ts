@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { endWith } from "../end-with.ts";
-import { Failure, isWriteError } from "../failure.ts";
+import { endWith } from "../outcome/end-with.ts";
+import { Failure, isWriteError } from "../outcome/failure.ts";
 import { attachByName, connectNamed } from "../kept/attach.ts";
 import { EventTimes } from "../kept/event-times.ts";
 import { jsonPrinter, plainPrinter, timedPrinter } from "../kept/log-printer.ts";

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
-import { endWith } from "../end-with.ts";
-import { forEachPath } from "../for-each-path.ts";
+import { endWith } from "../outcome/end-with.ts";
+import { forEachPath } from "../listing/for-each-path.ts";
 import { type Listed, listPath, withTimes } from "../listing/list-path.ts";
 import { longListing, shortListing } from "../listing/show-listing.ts";
 import { print, printJson } from "../print/output.ts";

@@ -1,8 +1,8 @@
 import { type Command, Option } from "commander";
 import type { JsonValue } from "../../../rows/engine/row.ts";
 import { SANDBOX_PRESETS, type SandboxPreset } from "../../../protocol/sandbox-options.ts";
-import { endWith, type End } from "../end-with.ts";
-import { repeated } from "../repeated.ts";
+import { endWith, type End } from "../outcome/end-with.ts";
+import { repeated } from "../arguments/repeated.ts";
 import { openChosenFleet } from "../fleet/chosen-machines.ts";
 import { fleetOptions, type JobFlags, jobFiles, jobOptions, withJob } from "../rows/job-flags.ts";
 import { readSchema } from "../rows/read-schema.ts";

@@ -1,9 +1,9 @@
 import type { Command } from "commander";
 import { shownUrl } from "../../../base/shown-url.ts";
 import { openBrowser } from "../console/open-browser.ts";
-import { endWith } from "../end-with.ts";
-import type { OpenTransport } from "../../../client/connect/connectors.ts";
-import type { NamedFleet } from "../hosts/find-fleet.ts";
+import { endWith } from "../outcome/end-with.ts";
+import type { OpenTransport } from "../../../client/link/connectors.ts";
+import type { NamedFleet } from "../target/target.ts";
 import { complain } from "../print/complain.ts";
 import { print } from "../print/output.ts";
 import { openTarget } from "../target/connect-target.ts";
@@ -12,7 +12,7 @@ import { misplacedForFleet, resolveTarget } from "../target/resolve-target.ts";
 import type { Target } from "../target/target.ts";
 import { type TargetOptions, withTarget } from "../target/target-options.ts";
 import { transportsOf } from "../target/target-transports.ts";
-import { untilInterrupted } from "../until-interrupted.ts";
+import { untilInterrupted } from "../outcome/until-interrupted.ts";
 
 interface OpenOptions extends TargetOptions {
   readonly print?: boolean;
@@ -102,7 +102,7 @@ async function fleetOf({ url, host }: OpenOptions): Promise<NamedFleet | undefin
   const { EXEC_SERVER_URL: otherUrl, EXEC_SERVER_HOST: otherHost } = process.env;
   const name = host ?? (otherUrl ? undefined : otherHost);
   if (url !== undefined || !name) return undefined;
-  const { findFleetBesideHosts } = await import("../hosts/find-fleet.ts");
+  const { findFleetBesideHosts } = await import("../target/hosts/find-fleet.ts");
   return findFleetBesideHosts(name);
 }
 

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { endWith } from "../end-with.ts";
+import { endWith } from "../outcome/end-with.ts";
 import { namesOf } from "../kept/kept-name.ts";
 import { keptTable } from "../kept/kept-table.ts";
 import { complain } from "../print/complain.ts";

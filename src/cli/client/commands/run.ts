@@ -1,20 +1,20 @@
 import { type Command, Option } from "commander";
 import { SANDBOX_PRESETS, type SandboxPreset } from "../../../protocol/sandbox-options.ts";
-import type { Host } from "../../../client/host.ts";
+import type { Host } from "../../../client/host/host.ts";
 import type { StartOptions } from "../../../client/process/start-request.ts";
-import { type End, endWith } from "../end-with.ts";
-import { asFailure, OWN_FAILURE_STATUS, usageFailure } from "../failure.ts";
+import { type End, endWith } from "../outcome/end-with.ts";
+import { asFailure, OWN_FAILURE_STATUS, usageFailure } from "../outcome/failure.ts";
 import { checkName } from "../kept/kept-name.ts";
 import { withOn } from "../fleet/chosen-machines.ts";
-import { parseDurationArgument } from "../duration-argument.ts";
+import { parseDurationArgument } from "../arguments/duration-argument.ts";
 import { print } from "../print/output.ts";
 import { startDetached } from "../running/run-detached.ts";
-import { repeated } from "../repeated.ts";
+import { repeated } from "../arguments/repeated.ts";
 import { parseCount } from "../rows/job-flags.ts";
 import type { ManyOptions } from "../running/many/run-on-machines.ts";
 import { runPiped } from "../running/run-piped.ts";
 import { startOptions } from "../running/start-options.ts";
-import { checkProgram, failedStart } from "../running/exit-status.ts";
+import { checkProgram, failedStart } from "../outcome/exit-status.ts";
 import { connectTarget } from "../target/connect-target.ts";
 import { withTarget } from "../target/target-options.ts";
 

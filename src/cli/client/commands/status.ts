@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { shownUrl } from "../../../base/shown-url.ts";
-import type { Host } from "../../../client/host.ts";
-import { endWith } from "../end-with.ts";
+import type { Host } from "../../../client/host/host.ts";
+import { endWith } from "../outcome/end-with.ts";
 import { formatDuration } from "../print/amounts.ts";
 import { print, printJson, stdoutColors } from "../print/output.ts";
 import { table } from "../print/table.ts";

@@ -1,7 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import type { Command } from "commander";
-import type { Host } from "../../../client/host.ts";
-import { Failure, usageFailure } from "../failure.ts";
+import type { Host } from "../../../client/host/host.ts";
+import { Failure, usageFailure } from "../outcome/failure.ts";
 import { print } from "../print/output.ts";
 import { findOwn } from "../target/own-server/connect-own.ts";
 import { requireExtension } from "../target/require-extension.ts";

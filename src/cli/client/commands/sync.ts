@@ -1,6 +1,6 @@
 import type { Command } from "commander";
-import { endWith } from "../end-with.ts";
-import { repeated } from "../repeated.ts";
+import { endWith } from "../outcome/end-with.ts";
+import { repeated } from "../arguments/repeated.ts";
 import { syncDirectories, type SyncOptions } from "../syncing/sync-directories.ts";
 import { withTarget } from "../target/target-options.ts";
 

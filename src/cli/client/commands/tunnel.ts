@@ -1,7 +1,7 @@
 import type { Command } from "commander";
-import { unsupported } from "../../../client/session/unsupported.ts";
-import { endWith } from "../end-with.ts";
-import { Failure } from "../failure.ts";
+import { unsupported } from "../../../client/calls/unsupported.ts";
+import { endWith } from "../outcome/end-with.ts";
+import { Failure } from "../outcome/failure.ts";
 import { print, printJson } from "../print/output.ts";
 import { connectTarget } from "../target/connect-target.ts";
 import { type TargetOptions, withTarget } from "../target/target-options.ts";

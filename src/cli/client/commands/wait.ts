@@ -1,11 +1,11 @@
 import type { Command } from "commander";
-import { endWith } from "../end-with.ts";
-import { asFailure, Failure, OWN_FAILURE_STATUS } from "../failure.ts";
+import { endWith } from "../outcome/end-with.ts";
+import { asFailure, Failure, OWN_FAILURE_STATUS } from "../outcome/failure.ts";
 import { attachByName, connectNamed } from "../kept/attach.ts";
-import { parseDurationArgument } from "../duration-argument.ts";
+import { parseDurationArgument } from "../arguments/duration-argument.ts";
 import { formatDuration } from "../print/amounts.ts";
 import { printJson } from "../print/output.ts";
-import { statusOf, TIMED_OUT_STATUS } from "../running/exit-status.ts";
+import { statusOf, TIMED_OUT_STATUS } from "../outcome/exit-status.ts";
 import { type TargetOptions, withTarget } from "../target/target-options.ts";
 
 interface WaitOptions extends TargetOptions {

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { readHosts } from "../hosts/hosts-file.ts";
+import { readHosts } from "../target/hosts/hosts-file.ts";
 import { print } from "../print/output.ts";
 import { printable } from "../print/printable.ts";
 import { completionFor, type Lookups } from "./candidates.ts";

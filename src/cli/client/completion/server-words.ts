@@ -1,11 +1,11 @@
 import { readdir, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { socketUrl } from "../../../base/socket-url.ts";
-import { connect, type FleetTarget } from "../../../client/connect/connect.ts";
-import type { Executor } from "../../../client/fleet/executor.ts";
-import type { Host } from "../../../client/host.ts";
-import { findFleet } from "../hosts/find-fleet.ts";
-import { here } from "../here.ts";
+import { connect, type FleetTarget } from "../../../client/host/connect.ts";
+import type { Executor } from "../../../client/host/executor.ts";
+import type { Host } from "../../../client/host/host.ts";
+import { findFleet } from "../target/hosts/find-fleet.ts";
+import { localDirectory } from "../target/local-directory.ts";
 import { namesOf } from "../kept/kept-name.ts";
 import { findOwnPlace } from "../target/own-server/place.ts";
 import { absolutePath, optionsFor, type RemotePath } from "../target/remote-path.ts";
@@ -42,7 +42,7 @@ export class ServerWords {
   }
 
   async #members(name: string | undefined): Promise<readonly Executor[]> {
-    const { openFleet } = await import("../../../client/fleet/fleet.ts");
+    const { openFleet } = await import("../../../client/host/fleet.ts");
     await using fleet = await openFleet(findFleet(name).address, { connectTimeoutMs: this.#timeoutMs });
     return fleet.list();
   }
@@ -56,7 +56,7 @@ export class ServerWords {
   async list(directory: RemotePath, options: TargetOptions): Promise<readonly PathName[]> {
     const target = await resolveTarget(optionsFor(directory, options));
     // One's own server sees what this program sees, and need not run for it.
-    if (target.kind === "own") return await listHere(resolve(here(), directory.path));
+    if (target.kind === "own") return await listHere(resolve(localDirectory(), directory.path));
     await using host = await this.#connect(target);
     if (host === undefined) return [];
     const entries = await host.files.list(absolutePath({ host, isOwn: false }, directory));

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test, vi } from "vitest";
-import type { Executor, ExecutorChange } from "../../../client/fleet/executor.ts";
-import type { FleetState } from "../../../client/fleet/fleet.ts";
+import type { Executor, ExecutorChange } from "../../../client/host/executor.ts";
+import type { FleetState } from "../../../client/host/fleet.ts";
 import type { FleetMessage } from "../../../console/fleet/fleet-messages.ts";
 import { createMemoryPair } from "../../../transport/memory.ts";
 import { HIGH_WATER_BYTES, type Transport } from "../../../transport/transport.ts";

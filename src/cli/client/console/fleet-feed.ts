@@ -1,5 +1,5 @@
-import type { Executor } from "../../../client/fleet/executor.ts";
-import type { Fleet } from "../../../client/fleet/fleet.ts";
+import type { Executor } from "../../../client/host/executor.ts";
+import type { Fleet } from "../../../client/host/fleet.ts";
 import type { FleetAnswer, FleetMessage, FleetRequest } from "../../../console/fleet/fleet-messages.ts";
 import { HIGH_WATER_BYTES, type Transport } from "../../../transport/transport.ts";
 

@@ -1,10 +1,10 @@
 import { messageOf } from "../../../base/errors.ts";
 import { shownUrl } from "../../../base/shown-url.ts";
-import type { Fleet } from "../../../client/fleet/fleet.ts";
-import type { OpenTransport } from "../../../client/connect/connectors.ts";
-import { Failure } from "../failure.ts";
-import { fleetFailure } from "../fleet/fleet-failure.ts";
-import type { NamedFleet } from "../hosts/find-fleet.ts";
+import type { Fleet } from "../../../client/host/fleet.ts";
+import type { OpenTransport } from "../../../client/link/connectors.ts";
+import { Failure } from "../outcome/failure.ts";
+import { fleetFailure } from "../target/fleet-failure.ts";
+import type { NamedFleet } from "../target/target.ts";
 import { feedPage } from "./fleet-feed.ts";
 import { carriedTo, type LocalPage, serveLocalPage } from "./local-page.ts";
 

@@ -1,12 +1,12 @@
 import { messageOf } from "../../../base/errors.ts";
 import { silentLogger } from "../../../base/logger.ts";
-import type { OpenTransport } from "../../../client/connect/connectors.ts";
+import type { OpenTransport } from "../../../client/link/connectors.ts";
 import { refuseOtherUser } from "../../../server/access/local-users.ts";
 import { LoginLog } from "../../../server/access/refused-logins.ts";
 import { Console } from "../../../server/console/console.ts";
 import type { Transport } from "../../../transport/transport.ts";
 import { listenWebSocket } from "../../../transport/websocket/websocket-server.ts";
-import { VERSION } from "../../version.ts";
+import { VERSION } from "../../shared/version.ts";
 import { complain } from "../print/complain.ts";
 import { carryMessages } from "./carry-messages.ts";
 

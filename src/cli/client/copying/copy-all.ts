@@ -1,8 +1,8 @@
 import { basename } from "node:path";
 import { FileError } from "../../../client/files/file-error.ts";
 import type { TreeEntry, TreeOptions, TreeResult } from "../../../client/files/trees.ts";
-import { writeErr } from "../../standard-streams.ts";
-import { Failure, usageFailure } from "../failure.ts";
+import { writeErr } from "../../shared/standard-streams.ts";
+import { Failure, usageFailure } from "../outcome/failure.ts";
 import { formatDuration, formatSize } from "../print/amounts.ts";
 import { complain } from "../print/complain.ts";
 import { printJson } from "../print/output.ts";
@@ -18,7 +18,7 @@ import { countSource } from "./count-source.ts";
 import { FrugalMemory } from "./frugal-memory.ts";
 import { complainAboutSetId } from "./set-id-warning.ts";
 import { isMark, UnfinishedTree } from "./unfinished-tree.ts";
-import { untilInterrupted } from "../until-interrupted.ts";
+import { untilInterrupted } from "../outcome/until-interrupted.ts";
 
 export interface CopyOptions extends TargetOptions {
   readonly follow?: boolean;

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import type { FileError } from "../../../client/files/file-error.ts";
-import { pathFailure } from "../path-failure.ts";
+import { pathFailure } from "../outcome/path-failure.ts";
 import type { CopyPlace } from "./copy-place.ts";
 
 /** The path that an error is about, as it is typed, and one line about it. */

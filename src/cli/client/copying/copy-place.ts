@@ -2,9 +2,9 @@ import { stat } from "node:fs/promises";
 import { basename, dirname, join, posix, resolve } from "node:path";
 import { FileError } from "../../../client/files/file-error.ts";
 import type { Files } from "../../../client/files/files.ts";
-import { describeFileError } from "../../describe-file-error.ts";
-import { Failure, usageFailure } from "../failure.ts";
-import { pathFailure } from "../path-failure.ts";
+import { describeFileError } from "../../shared/describe-file-error.ts";
+import { Failure, usageFailure } from "../outcome/failure.ts";
+import { pathFailure } from "../outcome/path-failure.ts";
 import type { Connected } from "../target/connect-target.ts";
 import { absolutePath, isRemotePath, type RemotePath } from "../target/remote-path.ts";
 

@@ -1,5 +1,5 @@
 import type { FetchOptions } from "./fetch-options.ts";
-import { Failure, usageFailure } from "../failure.ts";
+import { Failure, usageFailure } from "../outcome/failure.ts";
 import { type ErrorCode, ExecError, messageOf } from "../../../base/errors.ts";
 import { complain } from "../print/complain.ts";
 import { print, printJson } from "../print/output.ts";

@@ -1,7 +1,7 @@
 import { createReadStream } from "node:fs";
-import { MAX_BYTES_IN_MESSAGE } from "../../../client/session/wire-bytes.ts";
-import { describeFileError } from "../../describe-file-error.ts";
-import { Failure } from "../failure.ts";
+import { MAX_BYTES_IN_MESSAGE } from "../../../client/calls/wire-bytes.ts";
+import { describeFileError } from "../../shared/describe-file-error.ts";
+import { Failure } from "../outcome/failure.ts";
 import { formatSize } from "../print/amounts.ts";
 
 /** The body that `--data` gives: a text, `@FILE`, or `@-` for stdin. */

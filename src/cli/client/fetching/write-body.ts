@@ -3,10 +3,10 @@ import { realpathSync, rmSync, statSync } from "node:fs";
 import { type FileHandle, open, rename } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { abortable } from "../../../base/deadlines.ts";
-import { describeFileError } from "../../describe-file-error.ts";
-import { Failure } from "../failure.ts";
+import { describeFileError } from "../../shared/describe-file-error.ts";
+import { Failure } from "../outcome/failure.ts";
 import { print } from "../print/output.ts";
-import { untilInterrupted } from "../until-interrupted.ts";
+import { untilInterrupted } from "../outcome/until-interrupted.ts";
 
 const PERMISSIONS = 0o7777;
 

@@ -1,11 +1,12 @@
-import { hasLabels } from "../../../client/fleet/executor.ts";
-import type { Fleet } from "../../../client/fleet/fleet.ts";
-import { Failure, usageFailure } from "../failure.ts";
-import { findFleet, type NamedFleet } from "../hosts/find-fleet.ts";
+import { hasLabels } from "../../../client/host/executor.ts";
+import type { Fleet } from "../../../client/host/fleet.ts";
+import { Failure, usageFailure } from "../outcome/failure.ts";
+import { findFleet } from "../target/hosts/find-fleet.ts";
+import type { NamedFleet } from "../target/target.ts";
 import { complain } from "../print/complain.ts";
 import { someOf } from "../print/some-of.ts";
 import type { TargetOptions } from "../target/target-options.ts";
-import { unknownExecutor } from "./connect-executor.ts";
+import { unknownExecutor } from "../target/connect-executor.ts";
 import { openNamedFleet } from "./open-named-fleet.ts";
 import { type Labels, showLabels } from "./parse-labels.ts";
 

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
-import type { Fleet } from "../../../client/fleet/fleet.ts";
-import { usageFailure } from "../failure.ts";
-import { findFleet } from "../hosts/find-fleet.ts";
+import type { Fleet } from "../../../client/host/fleet.ts";
+import { usageFailure } from "../outcome/failure.ts";
+import { findFleet } from "../target/hosts/find-fleet.ts";
 import type { TargetOptions } from "../target/target-options.ts";
 import { openNamedFleet } from "./open-named-fleet.ts";
 import { type Labels, parseLabels } from "./parse-labels.ts";

@@ -1,10 +1,10 @@
 import { ConnectionError } from "../../../base/errors.ts";
-import { asFailure } from "../failure.ts";
+import { asFailure } from "../outcome/failure.ts";
 import { complain } from "../print/complain.ts";
 import { someOf } from "../print/some-of.ts";
-import { untilInterrupted } from "../until-interrupted.ts";
+import { untilInterrupted } from "../outcome/until-interrupted.ts";
 import { type ChosenExecutor, ExecutorChoice, type ExecutorsOptions } from "./chosen-executors.ts";
-import { fleetFailure } from "./fleet-failure.ts";
+import { fleetFailure } from "../target/fleet-failure.ts";
 
 /** Connections that are opened at a time. */
 const MAX_AT_ONCE = 32;

@@ -1,11 +1,11 @@
-import type { Executor } from "../../../client/fleet/executor.ts";
-import type { Fleet } from "../../../client/fleet/fleet.ts";
+import type { Executor } from "../../../client/host/executor.ts";
+import type { Fleet } from "../../../client/host/fleet.ts";
 import { formatDuration } from "../print/amounts.ts";
 import { complain } from "../print/complain.ts";
 import { ProgressLine } from "../print/progress-line.ts";
 import { someOf } from "../print/some-of.ts";
-import { TIMED_OUT_STATUS } from "../running/exit-status.ts";
-import { untilInterrupted } from "../until-interrupted.ts";
+import { TIMED_OUT_STATUS } from "../outcome/exit-status.ts";
+import { untilInterrupted } from "../outcome/until-interrupted.ts";
 import { type ChosenExecutor, ExecutorChoice, type ExecutorsOptions } from "./chosen-executors.ts";
 import { cordonAll } from "./cordon-executors.ts";
 

@@ -1,6 +1,7 @@
-import { type Executor, hasLabels } from "../../../client/fleet/executor.ts";
-import { asFailure } from "../failure.ts";
-import { allFleets, findFleet, type NamedFleet } from "../hosts/find-fleet.ts";
+import { type Executor, hasLabels } from "../../../client/host/executor.ts";
+import { asFailure } from "../outcome/failure.ts";
+import { allFleets, findFleet } from "../target/hosts/find-fleet.ts";
+import type { NamedFleet } from "../target/target.ts";
 import { formatDuration } from "../print/amounts.ts";
 import type { Colors } from "../print/colors.ts";
 import { complain } from "../print/complain.ts";

@@ -1,9 +1,9 @@
-import { type Fleet, openFleet, type OpenFleetOptions } from "../../../client/fleet/fleet.ts";
-import type { NamedFleet } from "../hosts/find-fleet.ts";
+import { type Fleet, openFleet, type OpenFleetOptions } from "../../../client/host/fleet.ts";
+import type { NamedFleet } from "../target/target.ts";
 import { connectOptions } from "../target/connect-target.ts";
 import { executorToken } from "../target/executor-token.ts";
 import type { TargetOptions } from "../target/target-options.ts";
-import { fleetFailure } from "./fleet-failure.ts";
+import { fleetFailure } from "../target/fleet-failure.ts";
 
 /** Enters a fleet of hosts.toml with the token that the options, the file or the environment gives. */
 export async function openNamedFleet(

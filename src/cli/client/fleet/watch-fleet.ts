@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from "node:util";
-import type { Executor, ExecutorChange } from "../../../client/fleet/executor.ts";
-import { Failure } from "../failure.ts";
-import { findFleet } from "../hosts/find-fleet.ts";
+import type { Executor, ExecutorChange } from "../../../client/host/executor.ts";
+import { Failure } from "../outcome/failure.ts";
+import { findFleet } from "../target/hosts/find-fleet.ts";
 import { complain } from "../print/complain.ts";
 import { print, stdoutColors } from "../print/output.ts";
 import { printable, printableJson } from "../print/printable.ts";
 import type { TargetOptions } from "../target/target-options.ts";
-import { untilInterrupted } from "../until-interrupted.ts";
+import { untilInterrupted } from "../outcome/until-interrupted.ts";
 import { asJson, stateStyle } from "./list-fleets.ts";
 import { openNamedFleet } from "./open-named-fleet.ts";
 import { showLabels } from "./parse-labels.ts";

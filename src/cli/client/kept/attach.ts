@@ -1,7 +1,7 @@
-import type { Host } from "../../../client/host.ts";
+import type { Host } from "../../../client/host/host.ts";
 import type { AttachKeptOptions } from "../../../client/process/attach-kept.ts";
 import type { RemoteProcess } from "../../../client/process/remote-process.ts";
-import { Failure } from "../failure.ts";
+import { Failure } from "../outcome/failure.ts";
 import { findKept } from "../target/connect-target.ts";
 import type { TargetOptions } from "../target/target-options.ts";
 import { keptFailure } from "./kept-failure.ts";

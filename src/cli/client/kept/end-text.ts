@@ -1,4 +1,4 @@
-import type { ExitReport } from "../../../client/process/process-events.ts";
+import type { ExitReport } from "../../../client/routes/process-events.ts";
 
 /** How a process ended, in words. */
 export function endText({ exitCode, signal, timedOut }: ExitReport): string {

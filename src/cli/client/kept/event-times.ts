@@ -1,4 +1,4 @@
-import type { Host } from "../../../client/host.ts";
+import type { Host } from "../../../client/host/host.ts";
 
 /** When the events of a process came, by the server's clock. They are asked for many at a time. */
 export class EventTimes {

@@ -1,6 +1,6 @@
 import { ExecError } from "../../../base/errors.ts";
-import { Failure } from "../failure.ts";
-import { oneLine } from "../one-line.ts";
+import { Failure } from "../outcome/failure.ts";
+import { oneLine } from "../outcome/one-line.ts";
 
 /** A name that is not known gets a remedy; any other error is returned as it is. */
 export function keptFailure(error: unknown, name: string): unknown {

@@ -1,5 +1,5 @@
 import type { ListedProcess } from "../../../protocol/process-extensions.ts";
-import { usageFailure } from "../failure.ts";
+import { usageFailure } from "../outcome/failure.ts";
 
 /** A kept process as it is typed: `NAME`, or `OWNER/NAME` for one of somebody else. */
 export interface KeptName {

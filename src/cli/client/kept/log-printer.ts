@@ -1,4 +1,4 @@
-import type { ProcessEvent } from "../../../client/process/process-events.ts";
+import type { ProcessEvent } from "../../../client/routes/process-events.ts";
 import { complain } from "../print/complain.ts";
 import { printableJson } from "../print/printable.ts";
 import { openOutput, OutputWriter } from "../running/output-stream.ts";

@@ -1,4 +1,4 @@
-import type { OutputEvent } from "../../../client/process/process-events.ts";
+import type { OutputEvent } from "../../../client/routes/process-events.ts";
 
 const NEWLINE = 0x0a;
 

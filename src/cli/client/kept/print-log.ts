@@ -1,4 +1,4 @@
-import { errorOf } from "../../../client/process/process-events.ts";
+import { errorOf } from "../../../client/routes/process-events.ts";
 import type { RemoteProcess } from "../../../client/process/remote-process.ts";
 import type { LogPrinter } from "./log-printer.ts";
 import { FirstLines, LastLines } from "./log-selection.ts";

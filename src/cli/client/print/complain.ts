@@ -1,4 +1,4 @@
-import { writeErr } from "../../standard-streams.ts";
+import { writeErr } from "../../shared/standard-streams.ts";
 import { printable } from "./printable.ts";
 
 /** Beginning and end of a longer line that are shown: what is wrong, and the remedy. */

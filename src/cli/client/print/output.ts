@@ -1,6 +1,6 @@
-import { writeOut } from "../../standard-streams.ts";
-import { describeFileError } from "../../describe-file-error.ts";
-import { Failure, silentFailure } from "../failure.ts";
+import { writeOut } from "../../shared/standard-streams.ts";
+import { describeFileError } from "../../shared/describe-file-error.ts";
+import { Failure, silentFailure } from "../outcome/failure.ts";
 import { type Colors, colorsFor, hasColors } from "./colors.ts";
 import { printableJson } from "./printable.ts";
 

@@ -1,4 +1,4 @@
-import { drawErr } from "../../standard-streams.ts";
+import { drawErr } from "../../shared/standard-streams.ts";
 import { printable } from "./printable.ts";
 import { fit } from "./width.ts";
 

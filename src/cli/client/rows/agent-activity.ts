@@ -5,7 +5,7 @@ import { parseJson } from "../../../protocol/json-scan.ts";
 import type { AgentJobProgress } from "../../../rows/agents/agent-job-tool.ts";
 import type { ModelToolCall } from "../../../rows/agents/model/model.ts";
 import type { AgentEvent } from "../../../rows/agents/run-agent.ts";
-import { drawErr, writeOut } from "../../standard-streams.ts";
+import { drawErr, writeOut } from "../../shared/standard-streams.ts";
 import { formatDuration } from "../print/amounts.ts";
 import { colorsFor, hasColors } from "../print/colors.ts";
 import { printable } from "../print/printable.ts";

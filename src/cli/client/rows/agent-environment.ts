@@ -1,5 +1,5 @@
 import { isSecret } from "../../../rows/agents/model/hidden-key.ts";
-import { usageFailure } from "../failure.ts";
+import { usageFailure } from "../outcome/failure.ts";
 import { variables } from "../running/start-options.ts";
 
 /** Names that servers do not let processes inherit either. */

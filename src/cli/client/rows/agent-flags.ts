@@ -1,8 +1,8 @@
 import { type Command, Option } from "commander";
-import type { Host } from "../../../client/host.ts";
+import type { Host } from "../../../client/host/host.ts";
 import { SANDBOX_PRESETS, type SandboxPreset } from "../../../protocol/sandbox-options.ts";
 import type { AgentCommands, AgentWorkOptions } from "../../../rows/agents/agent-work.ts";
-import { repeated } from "../repeated.ts";
+import { repeated } from "../arguments/repeated.ts";
 import { workingDirectory } from "../running/start-options.ts";
 import { openTarget } from "../target/connect-target.ts";
 import { resolveTarget } from "../target/resolve-target.ts";

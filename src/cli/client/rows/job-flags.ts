@@ -3,8 +3,8 @@ import { basename, dirname, join } from "node:path";
 import type { JobFiles, JobOptions } from "../../../rows/job/file-job.ts";
 import type { RowsFleetOptions } from "../../../rows/machines/rows-fleet.ts";
 import { type OnOptions, withOn } from "../fleet/chosen-machines.ts";
-import { usageFailure } from "../failure.ts";
-import { parseDurationArgument } from "../duration-argument.ts";
+import { usageFailure } from "../outcome/failure.ts";
+import { parseDurationArgument } from "../arguments/duration-argument.ts";
 
 /** Options of every command that works on rows. */
 export interface JobFlags extends OnOptions {

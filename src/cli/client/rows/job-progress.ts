@@ -1,6 +1,6 @@
 import type { StartedJob } from "../../../rows/job/file-job.ts";
 import type { RowsProgress } from "../../../rows/engine/rows-progress.ts";
-import { writeErr } from "../../standard-streams.ts";
+import { writeErr } from "../../shared/standard-streams.ts";
 import { formatDuration } from "../print/amounts.ts";
 import { ProgressLine } from "../print/progress-line.ts";
 

@@ -1,7 +1,7 @@
 import type { JsonValue } from "../../../rows/engine/row.ts";
-import { describeFileError } from "../../describe-file-error.ts";
-import { readSmallFile } from "../../read-small-file.ts";
-import { usageFailure } from "../failure.ts";
+import { describeFileError } from "../../shared/describe-file-error.ts";
+import { readSmallFile } from "../../shared/read-small-file.ts";
+import { usageFailure } from "../outcome/failure.ts";
 
 /** Reads a JSON schema. */
 export function readSchema(path: string): JsonValue {

@@ -1,8 +1,8 @@
 import { ExecError, messageOf } from "../../../base/errors.ts";
 import type { JobOptions, JobSummary, StartedJob } from "../../../rows/job/file-job.ts";
-import type { End } from "../end-with.ts";
-import { asFailure, Failure } from "../failure.ts";
-import { untilInterrupted } from "../until-interrupted.ts";
+import type { End } from "../outcome/end-with.ts";
+import { asFailure, Failure } from "../outcome/failure.ts";
+import { untilInterrupted } from "../outcome/until-interrupted.ts";
 import { complain } from "../print/complain.ts";
 import type { JobFlags } from "./job-flags.ts";
 import { JobProgress } from "./job-progress.ts";

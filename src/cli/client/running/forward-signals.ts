@@ -1,8 +1,8 @@
 import { constants } from "node:os";
-import type { Host } from "../../../client/host.ts";
+import type { Host } from "../../../client/host/host.ts";
 import type { RemoteProcess } from "../../../client/process/remote-process.ts";
 import { after, formatDuration } from "../../../base/duration.ts";
-import { Failure } from "../failure.ts";
+import { Failure } from "../outcome/failure.ts";
 import { complain } from "../print/complain.ts";
 import { askForEnd, END_MS } from "./unreported-end.ts";
 

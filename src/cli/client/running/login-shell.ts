@@ -1,5 +1,5 @@
 import { pathFromUri } from "../../../base/file-uri.ts";
-import type { Host } from "../../../client/host.ts";
+import type { Host } from "../../../client/host/host.ts";
 
 /** The command line of a login shell on the server's machine. */
 export function loginShell(host: Host): readonly string[] {

@@ -1,6 +1,6 @@
 import { after } from "../../../base/duration.ts";
-import type { Host } from "../../../client/host.ts";
-import { writeErr } from "../../standard-streams.ts";
+import type { Host } from "../../../client/host/host.ts";
+import { writeErr } from "../../shared/standard-streams.ts";
 
 /** A shorter interruption is not worth a line. */
 const PATIENCE_MS = 1_000;

@@ -1,7 +1,7 @@
 import { ExecError } from "../../../base/errors.ts";
-import type { Host } from "../../../client/host.ts";
+import type { Host } from "../../../client/host/host.ts";
 import type { RemoteProcess } from "../../../client/process/remote-process.ts";
-import { Failure, OWN_FAILURE_STATUS } from "../failure.ts";
+import { Failure, OWN_FAILURE_STATUS } from "../outcome/failure.ts";
 
 /** How many names are tried for a process without one. */
 const MAX_NAMES = 1_000;

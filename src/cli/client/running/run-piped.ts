@@ -1,9 +1,9 @@
-import type { Host } from "../../../client/host.ts";
+import type { Host } from "../../../client/host/host.ts";
 import type { RemoteProcess } from "../../../client/process/remote-process.ts";
 import type { StartOptions } from "../../../client/process/start-request.ts";
 import { ExecError } from "../../../base/errors.ts";
-import { type End, INTERRUPTED_STATUS } from "../end-with.ts";
-import { statusOf } from "./exit-status.ts";
+import { type End, INTERRUPTED_STATUS } from "../outcome/end-with.ts";
+import { statusOf } from "../outcome/exit-status.ts";
 import { forwardSignals } from "./forward-signals.ts";
 import { GatheredInput } from "./gathered-input.ts";
 import { overdueEnd } from "./unreported-end.ts";

@@ -1,7 +1,7 @@
 import type { StartOptions } from "../../../client/process/start-request.ts";
 import type { SandboxPreset } from "../../../protocol/sandbox-options.ts";
-import { usageFailure } from "../failure.ts";
-import { here } from "../here.ts";
+import { usageFailure } from "../outcome/failure.ts";
+import { localDirectory } from "../target/local-directory.ts";
 import type { Connected } from "../target/connect-target.ts";
 import { absolutePath } from "../target/remote-path.ts";
 
@@ -36,7 +36,7 @@ export const variables = (given: readonly string[]): [string, string][] => given
 /** A relative one starts where the command would run without it. */
 export function workingDirectory(connected: Connected, given: string | undefined): string | undefined {
   if (given !== undefined) return absolutePath(connected, { host: undefined, path: given });
-  return connected.isOwn ? here() : undefined;
+  return connected.isOwn ? localDirectory() : undefined;
 }
 
 /** `K=V`, or `K` for the value that it has here; nothing if it has none. */

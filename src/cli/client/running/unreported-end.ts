@@ -1,7 +1,7 @@
 import { after, formatDuration } from "../../../base/duration.ts";
 import type { RemoteProcess } from "../../../client/process/remote-process.ts";
-import { Failure, OWN_FAILURE_STATUS } from "../failure.ts";
-import { statusOf } from "./exit-status.ts";
+import { Failure, OWN_FAILURE_STATUS } from "../outcome/failure.ts";
+import { statusOf } from "../outcome/exit-status.ts";
 
 /** How long after its time, or after Ctrl-C, the end of a command is waited for before the server is asked. */
 export const END_MS = 10_000;

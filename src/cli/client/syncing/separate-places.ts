@@ -1,7 +1,7 @@
 import { readFile, realpath, stat } from "node:fs/promises";
 import { posix, resolve } from "node:path";
 import { type CopyPlace, isMissing, placeFailure } from "../copying/copy-place.ts";
-import { Failure } from "../failure.ts";
+import { Failure } from "../outcome/failure.ts";
 
 /** Differs for every start of every machine. */
 const BOOT_ID = "/proc/sys/kernel/random/boot_id";

@@ -1,8 +1,8 @@
 import { ConnectedPlaces } from "../copying/connected-places.ts";
 import { checkTexts, type CopyPlace } from "../copying/copy-place.ts";
 import { complainAboutSetId } from "../copying/set-id-warning.ts";
-import { untilInterrupted } from "../until-interrupted.ts";
-import { usageFailure } from "../failure.ts";
+import { untilInterrupted } from "../outcome/until-interrupted.ts";
+import { usageFailure } from "../outcome/failure.ts";
 import { complain } from "../print/complain.ts";
 import { print, printJson } from "../print/output.ts";
 import { someOf } from "../print/some-of.ts";

@@ -8,7 +8,7 @@ import type { CopyPlace } from "../copying/copy-place.ts";
 import { CopyProgress } from "../copying/copy-progress.ts";
 import { countSource } from "../copying/count-source.ts";
 import { FrugalMemory } from "../copying/frugal-memory.ts";
-import { Failure } from "../failure.ts";
+import { Failure } from "../outcome/failure.ts";
 import { complain } from "../print/complain.ts";
 import { ProgressLine } from "../print/progress-line.ts";
 import type { Exclusion } from "./exclusion.ts";

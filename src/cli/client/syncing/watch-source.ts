@@ -4,7 +4,7 @@ import { CapabilityError, ExecError } from "../../../base/errors.ts";
 import { pathFromUri } from "../../../base/file-uri.ts";
 import type { Files } from "../../../client/files/files.ts";
 import { type CopyPlace, placeFailure } from "../copying/copy-place.ts";
-import { Failure } from "../failure.ts";
+import { Failure } from "../outcome/failure.ts";
 import { SourceChanges } from "./source-changes.ts";
 
 /** Watches a directory until the signal is aborted. Resolves when no change can be missed any more. */

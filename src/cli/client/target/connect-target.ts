@@ -1,6 +1,6 @@
-import { connect } from "../../../client/connect/connect.ts";
-import type { ConnectOptions } from "../../../client/connect/open-host.ts";
-import type { Host } from "../../../client/host.ts";
+import { connect } from "../../../client/host/connect.ts";
+import type { ConnectOptions } from "../../../client/host/open-host.ts";
+import type { Host } from "../../../client/host/host.ts";
 import { connectOwn, findOwn } from "./own-server/connect-own.ts";
 import { requireExtension } from "./require-extension.ts";
 import { resolveTarget } from "./resolve-target.ts";
@@ -70,7 +70,7 @@ export async function openTarget(
       return connect(url, { ...options, ...more });
     }
     case "executor": {
-      const { connectExecutor } = await import("../fleet/connect-executor.ts");
+      const { connectExecutor } = await import("./connect-executor.ts");
       return connectExecutor(target, options);
     }
     case "program": {

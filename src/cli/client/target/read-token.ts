@@ -1,6 +1,6 @@
-import { readSmallFile } from "../../read-small-file.ts";
-import { describeFileError } from "../../describe-file-error.ts";
-import { usageFailure } from "../failure.ts";
+import { readSmallFile } from "../../shared/read-small-file.ts";
+import { describeFileError } from "../../shared/describe-file-error.ts";
+import { usageFailure } from "../outcome/failure.ts";
 
 /** The token in a file. */
 export function readToken(path: string): string {

@@ -1,7 +1,7 @@
 import { posix } from "node:path";
 import { pathFromUri } from "../../../base/file-uri.ts";
-import { here } from "../here.ts";
-import { readHosts } from "../hosts/hosts-file.ts";
+import { localDirectory } from "./local-directory.ts";
+import { readHosts } from "./hosts/hosts-file.ts";
 import type { Connected } from "./connect-target.ts";
 import type { TargetOptions } from "./target-options.ts";
 
@@ -49,7 +49,7 @@ export function optionsFor({ host }: RemotePath, options: TargetOptions): Target
 /** The absolute path. Others start where `run` starts: here on the user's own server, elsewhere where the server runs. */
 export function absolutePath({ host, isOwn }: Connected, { path }: RemotePath): string {
   if (path.startsWith("/")) return path;
-  return posix.join(isOwn ? here() : workingDirectory(host.environment?.cwd), path);
+  return posix.join(isOwn ? localDirectory() : workingDirectory(host.environment?.cwd), path);
 }
 
 function workingDirectory(uri: string | null | undefined): string {

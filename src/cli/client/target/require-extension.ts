@@ -1,5 +1,5 @@
-import type { Host } from "../../../client/host.ts";
-import { Failure } from "../failure.ts";
+import type { Host } from "../../../client/host/host.ts";
+import { Failure } from "../outcome/failure.ts";
 import type { Target } from "./target.ts";
 
 /** Throws a Failure that says what to do if a server lacks an extension that a command needs. */

@@ -1,11 +1,11 @@
-import type { ClientTls } from "../../../client/connect/client-tls.ts";
-import { type Failure, usageFailure } from "../failure.ts";
+import type { ClientTls } from "../../../client/link/client-tls.ts";
+import { type Failure, usageFailure } from "../outcome/failure.ts";
 import { isSshUrl, sshCommand } from "./program/ssh-command.ts";
 import { executorToken } from "./executor-token.ts";
 import { readToken } from "./read-token.ts";
 import type { Target } from "./target.ts";
 import type { TargetOptions } from "./target-options.ts";
-import { noteTokenPlace } from "./token-place.ts";
+import { noteTokenSource } from "../outcome/token-remedy.ts";
 
 /** The name of the user's own server, where a name must be given. */
 const OWN_NAME = "local";
@@ -23,7 +23,7 @@ export async function resolveTarget(
   const environmentUrl = nonEmpty(environment["EXEC_SERVER_URL"]);
   const place = url ?? (host === undefined ? environmentUrl : undefined);
   if (place !== undefined) {
-    noteTokenPlace("in EXEC_SERVER_TOKEN");
+    noteTokenSource("in EXEC_SERVER_TOKEN");
     const token = tokenFile === undefined ? nonEmpty(environment["EXEC_SERVER_TOKEN"]) : readToken(tokenFile);
     const tls = { ...tlsOf(place.startsWith("wss:") ? environmentTls(environment) : {}), ...tlsOf(options) };
     return { kind: "url", url: place, ...(token === undefined ? {} : { token }), ...tls };
@@ -31,7 +31,7 @@ export async function resolveTarget(
   const target = await namedTarget(host ?? nonEmpty(environment["EXEC_SERVER_HOST"]) ?? OWN_NAME);
   const tls = tlsOf(options);
   if (target.kind === "url") {
-    noteTokenPlace(`as auth_bearer_token of the host '${target.name}' in hosts.toml`);
+    noteTokenSource(`as auth_bearer_token of the host '${target.name}' in hosts.toml`);
     return { ...target, ...(tokenFile === undefined ? {} : { token: readToken(tokenFile) }), ...tls };
   }
   if (target.kind === "executor") {
@@ -74,7 +74,7 @@ async function namedTarget(name: string): Promise<Target> {
   if (isSshUrl(name)) return { kind: "program", name, command: sshCommand(name) };
   if (/^(?:wss?|ws\+unix):/.test(name)) throw usageFailure(`'${name}' is a URL; give it with --url`);
   if (name.includes("/")) return await executorNamed(name);
-  const { findHost } = await import("../hosts/find-host.ts");
+  const { findHost } = await import("./hosts/find-host.ts");
   return findHost(name);
 }
 
@@ -83,7 +83,7 @@ async function executorNamed(name: string): Promise<Target> {
   const [fleet = "", id = "", ...rest] = name.split("/");
   if (fleet === "" || id === "" || rest.length > 0)
     throw usageFailure(`'${name}' is no executor; expected FLEET/NAME`);
-  const { findFleet } = await import("../hosts/find-fleet.ts");
+  const { findFleet } = await import("./hosts/find-fleet.ts");
   return { kind: "executor", name, fleet: findFleet(fleet), id };
 }
 

@@ -1,6 +1,6 @@
 import { shorten } from "../../../base/shorten.ts";
 import { visibleJson } from "../../../base/visible-text.ts";
-import { writeErr } from "../../standard-streams.ts";
+import { writeErr } from "../../shared/standard-streams.ts";
 import { printable } from "../print/printable.ts";
 
 /** Longer messages are mostly base64. */

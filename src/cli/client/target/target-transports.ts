@@ -1,7 +1,7 @@
 import { socketUrl } from "../../../base/socket-url.ts";
-import { transportsTo } from "../../../client/connect/connect.ts";
-import type { OpenTransport } from "../../../client/connect/connectors.ts";
-import { observed } from "../../../client/connect/observed-transport.ts";
+import { transportsTo } from "../../../client/host/connect.ts";
+import type { OpenTransport } from "../../../client/link/connectors.ts";
+import { observed } from "../../../client/link/observed-transport.ts";
 import type { Purpose } from "./connect-target.ts";
 import { connectOwn } from "./own-server/connect-own.ts";
 import { findOwnPlace } from "./own-server/place.ts";

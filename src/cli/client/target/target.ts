@@ -1,6 +1,14 @@
-import type { ClientTls } from "../../../client/connect/client-tls.ts";
-import type { NamedFleet } from "../hosts/find-fleet.ts";
+import type { ClientTls } from "../../../client/link/client-tls.ts";
+import type { FleetAddress } from "../../../fleet/fleet-address.ts";
 import type { ServerProgram } from "./program/server-child.ts";
+
+/** A fleet of hosts.toml. */
+export interface NamedFleet {
+  readonly name: string;
+  readonly address: FleetAddress;
+  /** For its executors. */
+  readonly token?: string;
+}
 
 /** A server at a URL. */
 interface UrlTarget extends ClientTls {

@@ -1,8 +1,8 @@
-import type { Host } from "../../../client/host.ts";
-import type { ExitReport } from "../../../client/process/process-events.ts";
+import type { Host } from "../../../client/host/host.ts";
+import type { ExitReport } from "../../../client/routes/process-events.ts";
 import type { RemoteProcess } from "../../../client/process/remote-process.ts";
 import { createDeferred } from "../../../base/deferred.ts";
-import { writeOut } from "../../standard-streams.ts";
+import { writeOut } from "../../shared/standard-streams.ts";
 import { ESCAPE_HELP, type EscapeCommand } from "./escape-keys.ts";
 import { passKeys } from "./keyboard.ts";
 import type { EndingSignal, LocalTerminal } from "./local-terminal.ts";

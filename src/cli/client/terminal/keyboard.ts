@@ -1,4 +1,4 @@
-import type { Host } from "../../../client/host.ts";
+import type { Host } from "../../../client/host/host.ts";
 import type { RemoteProcess } from "../../../client/process/remote-process.ts";
 import { ExecError } from "../../../base/errors.ts";
 import { type EscapeCommand, EscapeKeys } from "./escape-keys.ts";

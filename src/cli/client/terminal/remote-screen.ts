@@ -1,6 +1,6 @@
 import { createDeferred } from "../../../base/deferred.ts";
-import type { Host } from "../../../client/host.ts";
-import type { ProcessEvent } from "../../../client/process/process-events.ts";
+import type { Host } from "../../../client/host/host.ts";
+import type { ProcessEvent } from "../../../client/routes/process-events.ts";
 import type { RemoteProcess } from "../../../client/process/remote-process.ts";
 import { complain } from "../print/complain.ts";
 import { OutputWriter, openOutput } from "../running/output-stream.ts";

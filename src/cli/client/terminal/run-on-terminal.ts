@@ -1,10 +1,10 @@
 import { constants } from "node:os";
-import type { Host } from "../../../client/host.ts";
+import type { Host } from "../../../client/host/host.ts";
 import type { RemoteProcess } from "../../../client/process/remote-process.ts";
 import type { StartOptions, TerminalOptions } from "../../../client/process/start-request.ts";
-import { Failure, OWN_FAILURE_STATUS } from "../failure.ts";
+import { Failure, OWN_FAILURE_STATUS } from "../outcome/failure.ts";
 import { overdueEnd } from "../running/unreported-end.ts";
-import { statusOf } from "../running/exit-status.ts";
+import { statusOf } from "../outcome/exit-status.ts";
 import { converse, type Outcome } from "./converse.ts";
 import { LocalTerminal } from "./local-terminal.ts";
 

@@ -1,4 +1,4 @@
-import { Failure, usageFailure } from "../failure.ts";
+import { Failure, usageFailure } from "../outcome/failure.ts";
 import { readTable, type TableEntry } from "./read-table.ts";
 
 /** A table with one more token at its end. Everything else stays as it is. */

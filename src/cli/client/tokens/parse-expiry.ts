@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from "commander";
-import { parseDuration } from "../../parse-duration.ts";
+import { parseDuration } from "../../shared/parse-duration.ts";
 
 /** A day or a time of the calendar, in UTC unless it says otherwise. */
 const MOMENT = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2})?(?:Z|[+-]\d{2}:\d{2})?)?$/i;

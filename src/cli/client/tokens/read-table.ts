@@ -5,8 +5,8 @@ import { UsageError } from "../../../base/errors.ts";
 import { type Logger, silentLogger } from "../../../base/logger.ts";
 import type { RightsContext } from "../../../server/access/rights.ts";
 import { parseTokens, readTokenFile, type TokenEntry } from "../../../server/access/token-file.ts";
-import { describeFileError } from "../../describe-file-error.ts";
-import { Failure } from "../failure.ts";
+import { describeFileError } from "../../shared/describe-file-error.ts";
+import { Failure } from "../outcome/failure.ts";
 import { complain } from "../print/complain.ts";
 
 /** What a table says about a token. */

@@ -1,8 +1,8 @@
 import { resolve } from "node:path";
 import { stringify } from "smol-toml";
 import type { SandboxPreset } from "../../../protocol/sandbox-options.ts";
-import type { Preset } from "../../../server/access/presets.ts";
-import { usageFailure } from "../failure.ts";
+import type { Preset } from "../../../server/settings/presets.ts";
+import { usageFailure } from "../outcome/failure.ts";
 
 /** What the command line says about the rights of a token. */
 export interface RightsFlags {

@@ -1,4 +1,4 @@
-import { usageFailure } from "../failure.ts";
+import { usageFailure } from "../outcome/failure.ts";
 
 /** Where a tunnel begins on this machine, and where it leads from the server's. */
 export interface TunnelAddress {

@@ -2,7 +2,7 @@ import { isUtf8 } from "node:buffer";
 import type { Stats } from "node:fs";
 import { type FileHandle, lstat, readlink, realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
-import type { BorrowedBytes } from "../../session/wire-bytes.ts";
+import type { BorrowedBytes } from "../../calls/wire-bytes.ts";
 import { BLOCK_BYTES } from "../file-blocks.ts";
 import { FileError } from "../file-error.ts";
 import type { TreeEntry } from "../trees.ts";

@@ -1,5 +1,5 @@
 import { ProtocolError } from "../../../base/errors.ts";
-import { type BorrowedBytes, borrowBytes } from "../../session/wire-bytes.ts";
+import { type BorrowedBytes, borrowBytes } from "../../calls/wire-bytes.ts";
 import { toFileError } from "../file-error.ts";
 import { uriOf } from "../file-path.ts";
 import type { TreeAccess } from "../trees.ts";

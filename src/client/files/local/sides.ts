@@ -1,4 +1,4 @@
-import type { BorrowedBytes } from "../../session/wire-bytes.ts";
+import type { BorrowedBytes } from "../../calls/wire-bytes.ts";
 import type { FileError } from "../file-error.ts";
 import type { TreeEntry } from "../trees.ts";
 

@@ -3,7 +3,7 @@ import { Button } from "../../ui/button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { visibleText } from "../../ui/visible-text.ts";
 import { formatBytes } from "../../ui/format.ts";
-import { nameOf } from "../paths.ts";
+import { nameOf } from "../../frame/paths.ts";
 
 export type ConflictChoice = "cancel" | "reload" | "overwrite";
 

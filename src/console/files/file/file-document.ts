@@ -2,7 +2,7 @@ import { signal } from "@preact/signals";
 import { FileError, type Files } from "../../../client/browser.ts";
 import { contentOf, type FileContent, imageType, isSame } from "../file-content.ts";
 import { followDirectory } from "../follow-directory.ts";
-import { nameOf, parentOf } from "../paths.ts";
+import { nameOf, parentOf } from "../../frame/paths.ts";
 import { judgeChange } from "./save-rules.ts";
 
 /** Larger files are shown in part, and cannot be edited. */

@@ -5,7 +5,7 @@ import { ErrorBox } from "../../ui/error-box.tsx";
 import { visibleText } from "../../ui/visible-text.ts";
 import { type FileFrame, FilesFrame } from "../files-frame.tsx";
 import { formatBytes } from "../../ui/format.ts";
-import { nameOf } from "../paths.ts";
+import { nameOf } from "../../frame/paths.ts";
 import type { Loaded } from "./file-document.ts";
 
 export interface ImageViewProps {

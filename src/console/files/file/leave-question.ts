@@ -1,9 +1,9 @@
 import type { Signal } from "@preact/signals";
 import { useLayoutEffect } from "preact/hooks";
-import { askBeforeLeaving } from "../../shell/router.ts";
+import { askBeforeLeaving } from "../../frame/router.ts";
 import { confirm } from "../../ui/confirm.tsx";
 import { visibleText } from "../../ui/visible-text.ts";
-import { nameOf } from "../paths.ts";
+import { nameOf } from "../../frame/paths.ts";
 
 /** Asks before a changed file is left, and before the page is closed. */
 export function useLeaveQuestion(isChanged: Signal<boolean>, path: string): void {

@@ -2,7 +2,7 @@ import { describeFailure } from "../../connection/describe-error.ts";
 import { toast } from "../../ui/toast.tsx";
 import { visibleText } from "../../ui/visible-text.ts";
 import { bytesOf, type LineEnding } from "../file-content.ts";
-import { nameOf } from "../paths.ts";
+import { nameOf } from "../../frame/paths.ts";
 import type { CodeEditor } from "./code-editor.ts";
 import { askConflict } from "./conflict.tsx";
 import { type FileDocument, NotRegular } from "./file-document.ts";

@@ -1,14 +1,14 @@
 import { useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
-import { useCommands } from "../../shell/commands.ts";
-import { theme } from "../../shell/theme.ts";
+import { useCommands } from "../../frame/commands.ts";
+import { theme } from "../../frame/theme.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { keepsFocus } from "../../ui/keeps-focus.ts";
 import type { FileContent } from "../file-content.ts";
 import { type FileFrame, FilesFrame } from "../files-frame.tsx";
 import { formatBytes } from "../../ui/format.ts";
-import { nameOf } from "../paths.ts";
+import { nameOf } from "../../frame/paths.ts";
 import { mayWrite } from "../reach.ts";
 import type { CodeEditor } from "./code-editor.ts";
 import { DiskNote } from "./disk-note.tsx";

@@ -1,6 +1,6 @@
 import { ConnectionError, type FileStat, type Host } from "../../../client/browser.ts";
 import { visibleText } from "../../ui/visible-text.ts";
-import { nameOf, parentOf } from "../paths.ts";
+import { nameOf, parentOf } from "../../frame/paths.ts";
 import { jobs } from "./jobs.ts";
 import type { Job } from "./job-queue.ts";
 import { openSink, type Sink } from "./sink.ts";

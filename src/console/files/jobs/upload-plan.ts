@@ -1,4 +1,4 @@
-import { joinPath, parentOf } from "../paths.ts";
+import { joinPath, parentOf } from "../../frame/paths.ts";
 
 /** A file that a person gave, with its path below what was dropped. */
 export interface GivenFile {

@@ -1,6 +1,6 @@
 import { useMemo } from "preact/hooks";
 import { useHost } from "../../connection/use-host.ts";
-import { navigate, pathTo } from "../../shell/router.ts";
+import { navigate, pathTo } from "../../frame/router.ts";
 import { Button, IconButton } from "../../ui/button.tsx";
 import { copyAndSay } from "../../ui/copy-text.ts";
 import { formatBytes } from "../../ui/format.ts";

@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { useRef } from "preact/hooks";
-import { useCommands } from "../../shell/commands.ts";
+import { useCommands } from "../../frame/commands.ts";
 import { Button, IconButton } from "../../ui/button.tsx";
 import { EmptyState } from "../../ui/empty-state.tsx";
 import type { WireMethod } from "../wire-table.ts";

@@ -1,12 +1,12 @@
 import { settledWithin } from "../../../../base/deadlines.ts";
-import type { ConnectOptions } from "../../../../client/connect/open-host.ts";
-import type { Host } from "../../../../client/host.ts";
+import type { ConnectOptions } from "../../../../client/host/open-host.ts";
+import type { Host } from "../../../../client/host/host.ts";
 import type { RemoteProcess } from "../../../../client/process/remote-process.ts";
 import type { StartOptions } from "../../../../client/process/start-request.ts";
 import { DialError } from "../../../../fleet/dial-error.ts";
-import { asFailure, OWN_FAILURE_STATUS } from "../../failure.ts";
+import { asFailure, OWN_FAILURE_STATUS } from "../../outcome/failure.ts";
 import { overdueEnd } from "../unreported-end.ts";
-import { failedStart, statusOf } from "../exit-status.ts";
+import { failedStart, statusOf } from "../../outcome/exit-status.ts";
 
 /** What a machine answered: output and status of its command, or why there are none. */
 export interface Answer {

@@ -1,14 +1,14 @@
-import type { Host } from "../../../../client/host.ts";
-import { type Executor, hasLabels } from "../../../../client/fleet/executor.ts";
+import type { Host } from "../../../../client/host/host.ts";
+import { type Executor, hasLabels } from "../../../../client/host/executor.ts";
 import type { StartOptions } from "../../../../client/process/start-request.ts";
 import { type OnOptions, openChosenFleet } from "../../fleet/chosen-machines.ts";
 import { showLabels } from "../../fleet/parse-labels.ts";
-import { Failure, OWN_FAILURE_STATUS } from "../../failure.ts";
+import { Failure, OWN_FAILURE_STATUS } from "../../outcome/failure.ts";
 import { formatDuration } from "../../print/amounts.ts";
 import { complain } from "../../print/complain.ts";
 import { ProgressLine } from "../../print/progress-line.ts";
 import { someOf } from "../../print/some-of.ts";
-import { untilInterrupted } from "../../until-interrupted.ts";
+import { untilInterrupted } from "../../outcome/until-interrupted.ts";
 import { ask } from "./answer.ts";
 import { AnswerGroups } from "./answer-groups.ts";
 import { printAnswers, printAnswersAsJson } from "./print-answers.ts";

@@ -1,9 +1,9 @@
 import { ConnectionError } from "../../../../base/errors.ts";
 import { socketUrl } from "../../../../base/socket-url.ts";
-import { connect } from "../../../../client/connect/connect.ts";
-import type { ConnectOptions } from "../../../../client/connect/open-host.ts";
-import type { Host } from "../../../../client/host.ts";
-import { Failure } from "../../failure.ts";
+import { connect } from "../../../../client/host/connect.ts";
+import type { ConnectOptions } from "../../../../client/host/open-host.ts";
+import type { Host } from "../../../../client/host/host.ts";
+import { Failure } from "../../outcome/failure.ts";
 import { findOwnPlace } from "./place.ts";
 
 /** No network is in between: a server that is gone takes its sessions along. */

@@ -2,7 +2,7 @@ import { lstatSync } from "node:fs";
 import { join } from "node:path";
 import { ownServerDirectory } from "../../../../base/own-server-directory.ts";
 import { MAX_SOCKET_PATH_BYTES } from "../../../../base/socket-url.ts";
-import { Failure } from "../../failure.ts";
+import { Failure } from "../../outcome/failure.ts";
 
 /** A server binds its socket in a directory beside the final place, with six random characters in its name. */
 const ROOM_FOR_BINDING = "/.es-abcdef/s".length;

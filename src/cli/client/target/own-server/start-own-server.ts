@@ -2,12 +2,12 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, fstatSync, mkdirSync, openSync, readSync } from "node:fs";
 import { setTimeout } from "node:timers/promises";
 import { CapabilityError } from "../../../../base/errors.ts";
-import type { Host } from "../../../../client/host.ts";
+import type { Host } from "../../../../client/host/host.ts";
 import { tryToLock } from "../../../../native/file-lock.ts";
 import { withholdInheritedDescriptors } from "../../../../native/spawn.ts";
-import { openLog } from "../../../bounded-log-file.ts";
-import { describeFileError } from "../../../describe-file-error.ts";
-import { Failure } from "../../failure.ts";
+import { openLog } from "../../../shared/bounded-log-file.ts";
+import { describeFileError } from "../../../shared/describe-file-error.ts";
+import { Failure } from "../../outcome/failure.ts";
 import { neutralStart } from "./neutral-start.ts";
 import { findOwnPlace, type OwnPlace } from "./place.ts";
 

@@ -1,9 +1,9 @@
 import { ConnectionError } from "../../../../base/errors.ts";
-import { connect } from "../../../../client/connect/connect.ts";
-import type { ConnectOptions } from "../../../../client/connect/open-host.ts";
-import type { Host } from "../../../../client/host.ts";
-import { Failure } from "../../failure.ts";
-import { untilInterrupted } from "../../until-interrupted.ts";
+import { connect } from "../../../../client/host/connect.ts";
+import type { ConnectOptions } from "../../../../client/host/open-host.ts";
+import type { Host } from "../../../../client/host/host.ts";
+import { Failure } from "../../outcome/failure.ts";
+import { untilInterrupted } from "../../outcome/until-interrupted.ts";
 import { keptCommand } from "./kept-command.ts";
 import { patiently } from "./patience.ts";
 import { serverChild, type ServerProgram } from "./server-child.ts";

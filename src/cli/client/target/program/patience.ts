@@ -1,6 +1,6 @@
 import { formatDuration } from "../../../../base/duration.ts";
 import { type Logger, silentLogger } from "../../../../base/logger.ts";
-import { Failure } from "../../failure.ts";
+import { Failure } from "../../outcome/failure.ts";
 import { complain } from "../../print/complain.ts";
 import { asksOnTerminal } from "./asks-on-terminal.ts";
 

@@ -1,4 +1,4 @@
-import { Failure } from "../../failure.ts";
+import { Failure } from "../../outcome/failure.ts";
 
 /** A command that serves on its stdin and stdout, here or on another machine. */
 export interface ServerProgram {

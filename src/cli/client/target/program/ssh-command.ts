@@ -1,4 +1,4 @@
-import { usageFailure } from "../../failure.ts";
+import { usageFailure } from "../../outcome/failure.ts";
 
 /** A machine's name or alias, or an IPv6 address in brackets, with or without a port. */
 const NAME_AND_PORT = /^([A-Za-z0-9_][\w.-]*)(?::(\d{1,5}))?$/;

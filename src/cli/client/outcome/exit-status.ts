@@ -1,0 +1,33 @@
+import type { ExitReport } from "../../../client/routes/process-events.ts";
+import { SpawnError } from "../../../client/process/spawn-error.ts";
+import { Failure, OWN_FAILURE_STATUS } from "./failure.ts";
+
+export const TIMED_OUT_STATUS = 124;
+const NOT_EXECUTABLE_STATUS = 126;
+const NOT_FOUND_STATUS = 127;
+
+/** The status of this program for a command that has ended. */
+export function statusOf({ exitCode, timedOut }: ExitReport): number {
+  if (timedOut === true) return TIMED_OUT_STATUS;
+  return exitCode ?? OWN_FAILURE_STATUS;
+}
+
+/** Throws a Failure for a program that no shell would find. */
+export function checkProgram([program]: readonly string[]): void {
+  if (program === "") throw new Failure("'': command not found", NOT_FOUND_STATUS);
+}
+
+/** The failure of a program that did not start; undefined for any other error. */
+export function failedStart(error: unknown): Failure | undefined {
+  if (!(error instanceof SpawnError)) return undefined;
+  switch (error.reason) {
+    case "notFound":
+      return new Failure(`${error.program}: command not found`, NOT_FOUND_STATUS);
+    case "notExecutable":
+      return new Failure(`${error.program}: not executable`, NOT_EXECUTABLE_STATUS);
+    case "noSuchDirectory":
+      return new Failure(`${error.cwd}: no such directory; choose another with --cwd`, OWN_FAILURE_STATUS);
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,62 @@
+import type { NamedFleet } from "../target.ts";
+import { statSync } from "node:fs";
+import { Failure, usageFailure } from "../../outcome/failure.ts";
+import { complain } from "../../print/complain.ts";
+import { addressOf } from "./fleet-entry.ts";
+import { type HostsFile, OTHERS_MAY_READ, readHosts, secretsWarning } from "./hosts-file.ts";
+
+const NONE = "no fleet is known yet: write [fleets.NAME] with 'servers' into";
+
+/** The fleet of that name in hosts.toml; without a name, the only one there. */
+export function findFleet(name?: string): NamedFleet {
+  const file = readHosts();
+  const fault = file.fleetFaults.find((one) => one.name === name);
+  if (fault !== undefined) throw new Failure(fault.message);
+  const known = [...file.fleets.keys()];
+  const [only, ...others] = known;
+  if (name === undefined && others.length > 0)
+    throw usageFailure(`there are several fleets; name one of them: ${known.join(", ")}`);
+  const wanted = name ?? only;
+  if (wanted === undefined) throw usageFailure(`${NONE} ${file.path}`);
+  return fleetOf(file, wanted);
+}
+
+/** The fleet of that name. Undefined if there is none, or if a host has the name. */
+export function findFleetBesideHosts(name: string): NamedFleet | undefined {
+  const { names, fleets, fleetFaults } = readHosts();
+  const isFleet = fleets.has(name) || fleetFaults.some((fault) => fault.name === name);
+  return isFleet && !names.includes(name) ? findFleet(name) : undefined;
+}
+
+/** All fleets of hosts.toml. */
+export function allFleets(): NamedFleet[] {
+  const file = readHosts();
+  for (const { message } of file.fleetFaults) complain(message);
+  if (file.fleets.size === 0) throw usageFailure(`${NONE} ${file.path}`);
+  return [...file.fleets.keys()].map((name) => fleetOf(file, name));
+}
+
+/** For messages about a name that is not known. */
+function knownFleets({ fleets, path }: Pick<HostsFile, "fleets" | "path">): string {
+  return fleets.size === 0 ? `${NONE} ${path}` : `known fleets: ${[...fleets.keys()].join(", ")}`;
+}
+
+function fleetOf(file: HostsFile, name: string): NamedFleet {
+  const entry = file.fleets.get(name);
+  if (entry === undefined) throw usageFailure(`there is no fleet '${name}'; ${knownFleets(file)}`);
+  if (file.isExposed) complain(secretsWarning(file.path));
+  const address = addressOf(entry, file.path);
+  for (const path of [address.credentials, address.nkey, address.key])
+    if (path !== undefined && isExposed(path)) complain(secretsWarning(path));
+  const { auth_bearer_token: token } = entry;
+  return { name, address, ...(token === undefined ? {} : { token }) };
+}
+
+function isExposed(path: string): boolean {
+  try {
+    return (statSync(path).mode & OTHERS_MAY_READ) !== 0;
+  } catch {
+    // Whoever uses the file says what is wrong with it.
+    return false;
+  }
+}

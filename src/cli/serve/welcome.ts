@@ -1,0 +1,75 @@
+import { hostname } from "node:os";
+import type { FleetOptions } from "../../server/index.ts";
+import { VERSION } from "../shared/version.ts";
+
+/** Addresses that stand for every address of the machine, as URLs show them. */
+const EVERY_ADDRESS = /^(wss?):\/\/(?:0\.0\.0\.0|\[::\]):/;
+
+export interface Listening {
+  /** The URL for clients. */
+  readonly url: string;
+  readonly needsToken: boolean;
+  /** Where the web console is, with what lets a browser in. Undefined if it is not served. */
+  readonly consoleUrl?: string | undefined;
+  /** The fleet that it is part of. */
+  readonly fleet?: Pick<FleetOptions, "id" | "servers"> | undefined;
+}
+
+/** The one line for whoever reads stderr without a terminal, such as a log. */
+export function consoleLine(url: string, needsToken: boolean): string {
+  return needsToken ? `Console: ${url} (it asks for a token)\n` : `Console: ${url} (this link works once)\n`;
+}
+
+/** What a person who starts a server in a terminal should know: some lines for stderr. */
+export function welcome(listening: Listening): string {
+  const how = listening.url.startsWith("fleet:") ? inFleet(listening) : atAddress(listening);
+  return `exec-server ${VERSION} ${how}
+All commands: exec-server --help. Options of the server: exec-server serve --help.
+`;
+}
+
+function atAddress({ url: listening, needsToken, consoleUrl, fleet }: Listening): string {
+  const url = listening.replace(EVERY_ADDRESS, `$1://${hostname()}:`);
+  const token = needsToken ? ", { token }" : "";
+  const tokenFile = needsToken ? " --token-file FILE" : "";
+  return `listens on ${listening}. Ctrl-C ends it, and everything that it runs.
+
+${consoleUrl === undefined ? "" : inBrowser(url, consoleUrl, needsToken)}From Codex:
+  ${codex(url, needsToken)}
+From a program:
+  import { connect } from "exec-server"; const host = await connect("${url}"${token});
+From another terminal:
+  exec-server run --url ${url}${tokenFile} -- uname -a
+${fleet === undefined ? "" : overFleet(fleet, token)}`;
+}
+
+function inFleet({ needsToken, fleet }: Listening): string {
+  const token = needsToken ? ", { token }" : "";
+  return `listens nowhere: clients come over its fleet. Ctrl-C ends it, and everything that it runs.
+
+${fleet === undefined ? "" : overFleet(fleet, token)}`;
+}
+
+function overFleet({ id, servers }: NonNullable<Listening["fleet"]>, token: string): string {
+  return `Over the fleet, as ${id}, from a program:
+  const host = await connect({ fleet: { servers: ${JSON.stringify(servers)} }, id: "${id}" }${token});
+`;
+}
+
+function inBrowser(url: string, consoleUrl: string, needsToken: boolean): string {
+  const how = needsToken ? "it asks for a token" : `once; for another link: exec-server open --url ${url}`;
+  return `In a browser (${how}):\n  ${consoleUrl}\n`;
+}
+
+/** Codex takes a token, and a command that reaches a socket, only from its file. */
+function codex(url: string, needsToken: boolean): string {
+  if (url.startsWith("ws+unix:"))
+    return inFile(`program = "exec-server", args = ["bridge", "--stdio", "--url", "${url}"]`);
+  return needsToken
+    ? inFile(`url = "${url}", auth_bearer_token = "TOKEN"`)
+    : `CODEX_EXEC_SERVER_URL=${url} codex`;
+}
+
+function inFile(keys: string): string {
+  return `in environments.toml: environments = [{ id = "here", ${keys} }]`;
+}

@@ -1,0 +1,90 @@
+import { silentLogger } from "../../base/logger.ts";
+import type { FleetAddress } from "../../fleet/fleet-address.ts";
+import { type ChildCommand, startChild } from "../../transport/child.ts";
+import type { Transport } from "../../transport/transport.ts";
+import { connectWebSocket } from "../../transport/websocket/connect-websocket.ts";
+import { type ConnectOptions, connectTimeout, openHost } from "./open-host.ts";
+import { checkClientTls, type ClientTls, readClientTls } from "../link/client-tls.ts";
+import type { Connector } from "../link/connector.ts";
+import {
+  inProcessConnector,
+  type InProcessServer,
+  isTransport,
+  type OpenTransport,
+  transportConnector,
+} from "../link/connectors.ts";
+import { headerToken } from "../link/header-token.ts";
+import { localTrees } from "../files/local/index.ts";
+import type { Host } from "./host.ts";
+
+/** A command that serves on its stdin and stdout. Its process group ends with the client. */
+export type ServerCommand = Omit<ChildCommand, "logger">;
+
+/** An executor of a fleet, which is reached over NATS. */
+export interface FleetTarget {
+  readonly fleet: FleetAddress;
+  /** Name of the executor. */
+  readonly id: string;
+}
+
+/**
+ * Where a server is: its URL, a command to start, an executor of a fleet, a transport, a function that opens transports,
+ * or the server itself.
+ */
+export type ConnectTarget =
+  | string
+  | URL
+  | ServerCommand
+  | FleetTarget
+  | Transport
+  | OpenTransport
+  | InProcessServer;
+
+/** How to connect from a program in Node. */
+export interface NodeConnectOptions extends ConnectOptions, ClientTls {}
+
+/**
+ * Connects to a server and opens a session. Over a WebSocket, or with a function that opens transports, a lost
+ * connection is replaced without losing output.
+ */
+export async function connect(target: ConnectTarget, options: NodeConnectOptions = {}): Promise<Host> {
+  return openHost(connectorOf(target, options), options, localTrees);
+}
+
+function connectorOf(target: ConnectTarget, options: NodeConnectOptions): Connector {
+  if (typeof target === "object" && "link" in target) return inProcessConnector(target);
+  const { open, resumable } = transportsTo(target, options);
+  return transportConnector(open, { resumable, onMessage: options.onMessage });
+}
+
+/** How to reach a server that is not in this program. */
+export function transportsTo(
+  target: Exclude<ConnectTarget, InProcessServer>,
+  options: NodeConnectOptions,
+): { readonly open: OpenTransport; readonly resumable: boolean } {
+  if (typeof target === "string" || target instanceof URL)
+    return { resumable: true, open: webSockets(String(target), options) };
+  if (typeof target === "function") return { resumable: true, open: target };
+  if ("fleet" in target) return { resumable: true, open: executors(target, options) };
+  if (isTransport(target)) return { resumable: false, open: async () => target };
+  const logger = options.logger ?? silentLogger;
+  return { resumable: false, open: () => startChild({ ...target, logger }) };
+}
+
+function executors({ fleet, id }: FleetTarget, options: NodeConnectOptions): OpenTransport {
+  const token = options.token === undefined ? undefined : headerToken(options.token);
+  const timeoutMs = connectTimeout(options);
+  return async (signal) => {
+    // Only a fleet needs the library of NATS.
+    const { reach } = await import("../../fleet/reach.ts");
+    return reach(fleet, id, { token, timeoutMs, signal });
+  };
+}
+
+function webSockets(url: string, options: NodeConnectOptions): OpenTransport {
+  const headers =
+    options.token === undefined ? {} : { authorization: `Bearer ${headerToken(options.token)}` };
+  const timeoutMs = connectTimeout(options);
+  checkClientTls(url, options);
+  return async (signal) => connectWebSocket(url, { headers, timeoutMs, signal, tls: readClientTls(options) });
+}

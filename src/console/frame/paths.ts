@@ -1,0 +1,75 @@
+import { below, pathTo } from "./addresses.ts";
+
+/** The address of a file or directory in the page. */
+export function addressOf(path: string): string {
+  return pathTo("/f", path.slice(1));
+}
+
+/** The file or directory that an address names; undefined for the address of the view itself. */
+export function pathAt(address: string): string | undefined {
+  const rest = below("/f", address);
+  return rest === undefined ? undefined : resolvePath("/", rest);
+}
+
+/** An absolute path from what a person typed, which may start at a directory or at home (`~`). */
+export function resolvePath(directory: string, typed: string, home = "/"): string {
+  const expanded = typed === "~" || typed.startsWith("~/") ? `${home}/${typed.slice(1)}` : typed;
+  const whole = expanded.startsWith("/") ? expanded : `${directory}/${expanded}`;
+  const names: string[] = [];
+  for (const name of whole.split("/")) {
+    if (name === "..") names.pop();
+    else if (name !== "" && name !== ".") names.push(name);
+  }
+  return `/${names.join("/")}`;
+}
+
+export function joinPath(directory: string, name: string): string {
+  return directory === "/" ? `/${name}` : `${directory}/${name}`;
+}
+
+/** The directory of a path; that of the root is the root. */
+export function parentOf(path: string): string {
+  return path.slice(0, path.lastIndexOf("/")) || "/";
+}
+
+export function nameOf(path: string): string {
+  return path.slice(path.lastIndexOf("/") + 1);
+}
+
+/** The directories on the way to a path, from the root, and the path itself. */
+export function stepsTo(path: string): readonly { readonly name: string; readonly path: string }[] {
+  const names = path === "/" ? [] : path.slice(1).split("/");
+  return [
+    { name: "/", path: "/" },
+    ...names.map((name, index) => ({ name, path: `/${names.slice(0, index + 1).join("/")}` })),
+  ];
+}
+
+/** Why a text cannot be the name of an entry; undefined if it can. */
+export function faultOfName(name: string): string | undefined {
+  if (name === "") return "Give it a name.";
+  if (name === "." || name === "..") return `${name} is the name of a directory that is always there.`;
+  if (name.includes("/")) return "A name cannot contain a slash.";
+  if (name.includes("\0")) return "A name cannot contain a zero byte.";
+  return new TextEncoder().encode(name).length > 255 ? "A name has at most 255 bytes." : undefined;
+}
+
+/** The path of a directory that the server tells as a URI; undefined if it is none. */
+export function pathFromUri(uri: string | null | undefined): string | undefined {
+  if (uri?.startsWith("file:///") !== true) return undefined;
+  try {
+    return resolvePath("/", decodeURIComponent(uri.slice("file://".length)));
+  } catch {
+    return undefined;
+  }
+}
+
+/** The URI of a path, as the server takes it. */
+export function uriOf(path: string): string {
+  return `file://${path.split("/").map(encodeURIComponent).join("/")}`;
+}
+
+/** Whether text stands for one path only: a name that is not UTF-8 is shown with replacement characters. */
+export function isExact(name: string): boolean {
+  return !/[\ufffd\p{Cs}]/u.test(name);
+}

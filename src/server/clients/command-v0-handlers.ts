@@ -1,0 +1,155 @@
+import { decodeBase64, encodeBase64 } from "../../base/base64.ts";
+import { RpcError } from "../../base/errors.ts";
+import type { ProcessStarter } from "../../capabilities/process/process-starter.ts";
+import type { StartRequest } from "../../capabilities/process/start-request.ts";
+import type { ManagedProcess } from "../../capabilities/process/managed-process.ts";
+import type { ProcessEvent } from "../../capabilities/process/output/output-log.ts";
+import type { CommandExec } from "../../protocol/command-v0.ts";
+import { RpcCode } from "../../protocol/errors.ts";
+import { TERMINAL_COLUMNS, TERMINAL_ROWS } from "../../protocol/wire-limits.ts";
+import type { Handlers } from "../../rpc/router.ts";
+import { DeferredAnswer } from "../../rpc/deferred-answer.ts";
+import type { ClientConnection } from "./client-connection.ts";
+import type { ServerLimits } from "../settings/limits.ts";
+import { EventPump } from "../sessions/event-pump.ts";
+import { writeInput } from "../sessions/process-input.ts";
+import { checkSpecKind } from "../sessions/spec-kind.ts";
+import { invalidParams } from "../wire/invalid-params.ts";
+import type { Sandboxes } from "../sandbox/sandboxes.ts";
+import { decodeCwd, startError } from "./process-handlers.ts";
+
+/** Serves the dialect `exec-server.v0` beside the current methods, on the same connection. */
+export function commandHandlers(starter: ProcessStarter, limits: ServerLimits, sandboxes: Sandboxes) {
+  const commands = new WeakMap<ClientConnection, Commands>();
+  const commandsOf = (client: ClientConnection): Commands => {
+    let found = commands.get(client);
+    if (found === undefined) {
+      found = new Commands(client, starter);
+      commands.set(client, found);
+    }
+    return found;
+  };
+  return {
+    "command/exec": async (client, params) => {
+      checkSpecKind("direct", limits);
+      return { sessionId: await commandsOf(client).start(await startRequest(client, params, sandboxes)) };
+    },
+
+    "command/exec/write": (client, { sessionId, chunk }) => {
+      const bytes = decodeBase64(chunk, invalidParams);
+      const process = commandsOf(client).get(sessionId);
+      if (process === undefined)
+        throw new RpcError(RpcCode.invalidRequest, `unknown session id ${sessionId}`);
+      if (process.input === undefined)
+        throw new RpcError(RpcCode.invalidRequest, `stdin is closed for session ${sessionId}`);
+      const read = writeInput(process, bytes, limits);
+      return read === undefined ? ACCEPTED : new DeferredAnswer(read.then(() => ACCEPTED));
+    },
+
+    "command/exec/terminate": (client, { sessionId }) => {
+      const process = commandsOf(client).get(sessionId);
+      process?.kill("group");
+      return { running: process !== undefined };
+    },
+  } satisfies Handlers<ClientConnection>;
+}
+
+const ACCEPTED = { accepted: true } as const;
+
+/** Processes of one connection. They end with it. */
+class Commands {
+  readonly #client: ClientConnection;
+  readonly #starter: ProcessStarter;
+  /** By id, until their exit is reported. */
+  readonly #known = new Map<string, ManagedProcess>();
+  readonly #open = new Set<ManagedProcess>();
+  /** The same back-pressure as for the processes of a session. */
+  readonly #pump: EventPump;
+  #lastId = 0;
+
+  constructor(client: ClientConnection, starter: ProcessStarter) {
+    this.#client = client;
+    this.#starter = starter;
+    this.#pump = new EventPump(client.peer);
+    client.onDrain(() => this.#pump.drain());
+    client.signal.addEventListener(
+      "abort",
+      () => {
+        this.#pump.stop();
+        for (const process of this.#open) process.dispose();
+      },
+      { once: true },
+    );
+  }
+
+  get(sessionId: string): ManagedProcess | undefined {
+    return this.#known.get(sessionId);
+  }
+
+  /** Later requests wait for it, so that a client may use the id that it expects. */
+  async start(request: StartRequest): Promise<string> {
+    const place = this.#client.session.takeSlot();
+    this.#lastId += 1;
+    const sessionId = `session-${this.#lastId}`;
+    let process: ManagedProcess;
+    try {
+      process = await this.#starter.start(request);
+    } catch (error) {
+      place.free();
+      throw startError(error);
+    }
+    this.#client.observeStart(sessionId)?.(process, {
+      argv: request.argv,
+      isConfined: request.confinement !== undefined,
+    });
+    this.#open.add(process);
+    this.#known.set(sessionId, process);
+    process.listen((event) => {
+      if (event.kind !== "closed") return;
+      this.#open.delete(process);
+      place.free();
+    });
+    if (this.#client.signal.aborted) process.dispose();
+    else this.#pump.follow(sessionId, process, { send: (event) => this.#tell(sessionId, event) });
+    return sessionId;
+  }
+
+  #tell(sessionId: string, event: ProcessEvent): void {
+    switch (event.kind) {
+      case "output": {
+        const stream = event.stream === "stderr" ? "stderr" : "stdout";
+        const chunk = encodeBase64(event.bytes);
+        this.#client.notify("command/exec/outputDelta", { sessionId, stream, chunk });
+        break;
+      }
+      case "exited":
+        this.#known.delete(sessionId);
+        this.#client.notify("command/exec/exited", { sessionId, exitCode: event.exitCode });
+        break;
+      case "closed":
+        break;
+    }
+  }
+}
+
+async function startRequest(
+  client: ClientConnection,
+  { argv, cwd, env, tty, arg0 }: CommandExec,
+  sandboxes: Sandboxes,
+): Promise<StartRequest> {
+  const directory = decodeCwd(cwd);
+  if (argv.length === 0) throw invalidParams("argv must not be empty");
+  const policy = sandboxes.policy(client, undefined, {
+    kind: "process",
+    cwd: () => (typeof directory === "string" ? directory : "/"),
+    temporaryDirectory: env["TMPDIR"],
+  });
+  return {
+    argv,
+    ...(typeof arg0 === "string" ? { arg0 } : {}),
+    cwd: directory,
+    env: new Map(Object.entries(env)),
+    ...(policy === undefined ? {} : { confinement: await sandboxes.confinement(policy) }),
+    stdin: tty ? { terminal: { rows: TERMINAL_ROWS, columns: TERMINAL_COLUMNS } } : "none",
+  };
+}

@@ -1,0 +1,79 @@
+import { uriFromPath } from "../../base/file-uri.ts";
+import type { MachineUsage } from "../../capabilities/process/usage/machine-usage.ts";
+import type { TerminalSize } from "../../native/spawn.ts";
+import type { ListedProcess } from "../../protocol/process-extensions.ts";
+import type { ClientConnection } from "./client-connection.ts";
+import type { KeptProcesses } from "../sessions/kept-processes.ts";
+import type { Session } from "../sessions/session.ts";
+import type { ProcessEntry } from "../sessions/process-table.ts";
+
+export interface ListSources {
+  readonly sessions: Iterable<Session>;
+  readonly kept: Pick<KeptProcesses, "visibleTo">;
+  /** What is used, if the client wants to know. */
+  readonly machine?: MachineUsage | undefined;
+}
+
+/** The processes of a scope in start order. */
+export function listProcesses(
+  client: ClientConnection,
+  scope: "session" | "kept" | "server",
+  { sessions, kept, machine }: ListSources,
+): ListedProcess[] {
+  const { session } = client;
+  const listed = (of: Session): ListedProcess[] =>
+    Array.from(of.processes, ([id, entry]) => describe(id, entry, { own: of === session, machine }));
+  const listedKept = (): ListedProcess[] =>
+    Array.from(kept.visibleTo(client), ({ name, entry, owner }) => ({
+      ...describe(name, entry, { own: false, machine }),
+      name,
+      owner,
+      attached: entry.audience?.connections ?? 0,
+    }));
+  switch (scope) {
+    case "session":
+      return listed(session);
+    case "kept":
+      return listedKept().toSorted(byStart);
+    case "server":
+      return [...Array.from(sessions, listed).flat(), ...listedKept()].toSorted(byStart);
+  }
+}
+
+function byStart(one: ListedProcess, other: ListedProcess): number {
+  return one.startedAtMs - other.startedAtMs;
+}
+
+function describe(
+  processId: string,
+  { process, ...entry }: ProcessEntry,
+  { own, machine }: { readonly own: boolean; readonly machine: MachineUsage | undefined },
+): ListedProcess {
+  const { exitCode, report, closed } = process.state;
+  const { total, retained } = process.outputBytes;
+  const usage = machine && process.usage(machine);
+  return {
+    processId,
+    own,
+    pid: process.pid,
+    argv: [...entry.argv],
+    cwd: uriFromPath(entry.cwd),
+    label: entry.label ?? null,
+    tty: process.terminal !== undefined,
+    hasInput: process.input !== undefined,
+    startedAtMs: entry.startedAtMs,
+    state: closed ? "closed" : exitCode === undefined ? "running" : "exited",
+    exitCode: exitCode ?? null,
+    ...(report?.signal === undefined ? {} : { signal: report.signal }),
+    outputBytes: total,
+    retainedBytes: retained,
+    ...(entry.endedAtMs === undefined ? {} : { endedAtMs: entry.endedAtMs }),
+    ...(process.terminal === undefined ? {} : { terminalSize: wireSize(process.terminal.size) }),
+    ...(usage === undefined ? {} : { usage }),
+  };
+}
+
+/** A size in the words of the wire. */
+export function wireSize({ rows, columns }: TerminalSize) {
+  return { rows, cols: columns };
+}

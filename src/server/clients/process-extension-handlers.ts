@@ -1,0 +1,147 @@
+import { encodeBase64 } from "../../base/base64.ts";
+import type { ManagedProcess } from "../../capabilities/process/managed-process.ts";
+import { EDGE_BYTES, type StreamName } from "../../capabilities/process/output/output-log.ts";
+import type { Screen } from "../../capabilities/process/output/screen/terminal-screen.ts";
+import type { MachineUsage } from "../../capabilities/process/usage/machine-usage.ts";
+import { UsageMeter } from "../../capabilities/process/usage/usage-meter.ts";
+import type { Params, Result } from "../../protocol/index.ts";
+import type { Handlers } from "../../rpc/router.ts";
+import { LazyAnswer, DeferredAnswer } from "../../rpc/deferred-answer.ts";
+import { permissionDenied } from "../access/check-rights.ts";
+import type { KeptProcesses } from "../sessions/kept-processes.ts";
+import type { ClientConnection } from "./client-connection.ts";
+import { known, visible } from "./known-process.ts";
+import { refusal } from "../wire/refusal.ts";
+import { whenStarted } from "../sessions/when-started.ts";
+import { waitForProcess } from "../sessions/wait-for-process.ts";
+import { listProcesses, wireSize } from "./list-processes.ts";
+import type { Session } from "../sessions/session.ts";
+
+/** Default size of a snapshot, per stream. */
+const SNAPSHOT_BYTES = 2 * EDGE_BYTES;
+/** Times in one answer. */
+const MAX_TIMES = 16_384;
+
+export interface ProcessExtensionOptions {
+  readonly sessions: Iterable<Session>;
+  readonly kept: Pick<KeptProcesses, "visibleTo">;
+  /** Lets every client list the processes of all sessions. */
+  readonly allowServerScope: boolean;
+}
+
+export function processExtensionHandlers({ sessions, kept, allowServerScope }: ProcessExtensionOptions) {
+  const meter = new UsageMeter();
+  return {
+    "process/flow": (client, { processId, paused }) =>
+      whenStarted(client.session, processId, () => {
+        // Events of a forgotten process may still be held.
+        if (!client.session.setFlow(processId, { paused })) visible(client, processId);
+        return {};
+      }),
+
+    "process/resize": (client, { processId, rows, cols }) =>
+      whenStarted(client.session, processId, () => {
+        const controlled = known(client, processId);
+        const { terminal } = controlled.process;
+        if (terminal === undefined) throw refusal("INVALID_INPUT", `process ${processId} has no terminal`);
+        const size = { rows, columns: cols };
+        if (controlled.resize === undefined) terminal.resize(size);
+        else controlled.resize(size);
+        return {};
+      }),
+
+    "process/closeStdin": (client, { processId }) =>
+      whenStarted(client.session, processId, () => {
+        const controlled = known(client, processId);
+        controlled.typed?.();
+        controlled.process.input?.end();
+        return {};
+      }),
+
+    "process/wait": (client, params) =>
+      whenStarted(client.session, params.processId, () => {
+        const { process } = visible(client, params.processId);
+        if (hasEnded(process, params) || params.timeoutMs === 0) return waitResult(process);
+        const { timeoutMs } = params;
+        const ended = waitForProcess(process, () => hasEnded(process, params), {
+          timeoutMs,
+          signal: client.signal,
+        });
+        return new DeferredAnswer(ended.then(() => waitResult(process)));
+      }),
+
+    "process/list": (client, { scope, usage }) => {
+      if (scope === "server" && !allowServerScope)
+        throw permissionDenied("process/list: this server does not show the processes of other sessions");
+      if (scope === "server" && client.rights.preset === "sandboxed")
+        throw permissionDenied("process/list: the preset sandboxed does not show the processes of others");
+      const list = (machine?: MachineUsage) => ({
+        processes: listProcesses(client, scope ?? "session", { sessions, kept, machine }),
+      });
+      if (usage !== true) return list();
+      return new DeferredAnswer(meter.measure().then((machine) => new LazyAnswer(() => list(machine))));
+    },
+
+    "process/times": (client, { processId, fromSeq }) =>
+      whenStarted(client.session, processId, () =>
+        visible(client, processId).process.timesFrom(fromSeq ?? 1, MAX_TIMES),
+      ),
+
+    "process/snapshot": (client, params) =>
+      whenStarted(client.session, params.processId, () => {
+        const { process } = visible(client, params.processId);
+        if (params.screen !== true && params.paint !== true) return snapshot(process, params);
+        const withScreen = (screen: Screen | undefined) => ({
+          ...snapshot(process, params),
+          ...(screen === undefined ? {} : { screen: screenResult(screen) }),
+        });
+        return new DeferredAnswer(
+          process
+            .screen({ paint: params.paint === true })
+            .then((screen) => new LazyAnswer(() => withScreen(screen))),
+        );
+      }),
+  } satisfies Handlers<ClientConnection>;
+}
+
+function snapshot(process: ManagedProcess, { stream, maxBytes }: Params<"process/snapshot">) {
+  const { exitCode } = process.state;
+  const streams = process.streams.filter((name) => name === (stream ?? name));
+  return {
+    streams: streams.map((name) => streamSnapshot(process, name, maxBytes ?? SNAPSHOT_BYTES)),
+    running: exitCode === undefined,
+    exitCode: exitCode ?? null,
+  };
+}
+
+function screenResult({ lines, cursor: { row, column }, complete, nextSeq, size, paint }: Screen) {
+  const painted = paint === undefined ? {} : { paint: encodeBase64(paint) };
+  return {
+    lines: [...lines],
+    cursor: { row, col: column },
+    complete,
+    nextSeq,
+    size: wireSize(size),
+    ...painted,
+  };
+}
+
+function streamSnapshot(process: ManagedProcess, stream: StreamName, maxBytes: number) {
+  const { head, tail, omittedBytes, totalBytes } = process.snapshot(stream, maxBytes);
+  return { stream, head: encodeBase64(head), omittedBytes, tail: encodeBase64(tail), totalBytes };
+}
+
+function hasEnded(process: ManagedProcess, { until }: Params<"process/wait">): boolean {
+  const { exitCode, closed } = process.state;
+  return closed || (until !== "closed" && exitCode !== undefined);
+}
+
+function waitResult(process: ManagedProcess): Result<"process/wait"> {
+  const { exitCode, report, closed } = process.state;
+  return {
+    exited: exitCode !== undefined,
+    closed,
+    exitCode: exitCode ?? null,
+    ...(report === undefined ? {} : { exit: report }),
+  };
+}

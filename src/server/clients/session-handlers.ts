@@ -1,0 +1,27 @@
+import type { EnvironmentInfo } from "../../protocol/environment.ts";
+import { V0_PROTOCOL_VERSION } from "../../protocol/command-v0.ts";
+import type { Result } from "../../protocol/index.ts";
+import type { Handlers } from "../../rpc/router.ts";
+import type { Session } from "../sessions/session.ts";
+import type { ClientConnection } from "./client-connection.ts";
+
+const MAX_NAME_CHARACTERS = 256;
+
+export function sessionHandlers(environmentInfo: EnvironmentInfo) {
+  const answer = (session: Session, clientName: string): Result<"initialize"> => {
+    session.clientName = clientName.slice(0, MAX_NAME_CHARACTERS);
+    return { sessionId: session.id, environmentInfo, protocolVersion: V0_PROTOCOL_VERSION };
+  };
+  return {
+    initialize: (client, { clientName, resumeSessionId, urgentInput, reportStarts }) => {
+      const session = client.initialize({
+        resumeSessionId: resumeSessionId ?? undefined,
+        urgentInput: urgentInput ?? false,
+        reportStarts: reportStarts ?? false,
+      });
+      return session instanceof Promise
+        ? session.then((resumed) => answer(resumed, clientName))
+        : answer(session, clientName);
+    },
+  } satisfies Handlers<ClientConnection>;
+}

@@ -1,0 +1,258 @@
+import type { RpcError } from "../../../base/errors.ts";
+import { readPlainFile, readPlainMetadata } from "../../../capabilities/files/plain-file.ts";
+import type { MethodName, Params } from "../../../protocol/index.ts";
+import type { SandboxContext } from "../../../protocol/sandbox.ts";
+import type { Attachment } from "../../../rpc/incoming-request.ts";
+import { DeferredAnswer } from "../../../rpc/deferred-answer.ts";
+import { JsonText } from "../../../rpc/json-text.ts";
+import type { FileClient } from "../file-client.ts";
+import { watchesOf } from "../file-watches.ts";
+import { handlesOf } from "../open-handles.ts";
+import type { Places } from "../places.ts";
+import type { fileHandlers } from "../file-handlers.ts";
+import { metadataOnWire } from "../entries.ts";
+import { noBase64 } from "../whole-files.ts";
+import { invalidParams } from "../../wire/invalid-params.ts";
+import { RpcCode } from "../../../protocol/errors.ts";
+import { type AnyParams, type Answer, callInside, type Contents, contentsOf } from "./call-inside.ts";
+import type { Confined, FileHelpers } from "./file-helpers.ts";
+import type { FilePolicy } from "./file-policy.ts";
+
+type FileHandlers = ReturnType<typeof fileHandlers>;
+type AnyHandler = (client: FileClient, params: AnyParams, attachment?: Attachment) => unknown;
+
+const FOLLOWED = { followSymlinks: true };
+/** Parameters that are paths. */
+const PATHS = ["path", "sourcePath", "destinationPath", "from", "to"] as const;
+
+export interface ConfinedFilesOptions {
+  readonly places: Places;
+  readonly helpers: FileHelpers;
+  /** The policy of a request; undefined if it is not confined. Throws for a context that makes no sense. */
+  readonly policyOf: (
+    sandbox: SandboxContext | null | undefined,
+    client: FileClient,
+  ) => FilePolicy | undefined;
+}
+
+/**
+ * The same handlers, except that a request with a policy is answered by a helper inside its sandbox. The parameters are
+ * checked here in the order of the real server: paths, the policy, then the rest.
+ */
+export function confinedFileHandlers(handlers: FileHandlers, options: ConfinedFilesOptions): FileHandlers {
+  const confined = new ConfinedFiles(options);
+  const wrapped = Object.entries(handlers as unknown as Record<string, AnyHandler>).map(
+    ([method, direct]) => [method, confined.handler(method as MethodName, direct)],
+  );
+  // Each handler takes and returns what the one under it does.
+  return Object.fromEntries(wrapped) as FileHandlers;
+}
+
+class ConfinedFiles {
+  readonly #options: ConfinedFilesOptions;
+  /** Where a handle of a client is open. */
+  readonly #handles = new WeakMap<FileClient, Map<string, Confined>>();
+  readonly #missing = new WeakMap<FileClient, Confined>();
+
+  constructor(options: ConfinedFilesOptions) {
+    this.#options = options;
+  }
+
+  handler(method: MethodName, direct: AnyHandler): AnyHandler {
+    switch (method) {
+      case "fs/readBlock":
+      case "fs/writeBlock":
+      case "fs/close":
+        return (client, params, attachment) => {
+          const inside = this.#handlesOf(client).get(String(params["handleId"]));
+          return inside === undefined
+            ? direct(client, params, attachment)
+            : this.#onHandle(client, inside, method, params, attachment);
+        };
+      case "fs/unwatch":
+        // The watches themselves know where they are.
+        return direct;
+      default:
+        return (client, params, attachment) => {
+          const policy = this.#policyOf(client, params);
+          return policy === undefined
+            ? direct(client, params, attachment)
+            : (this.#readPlain(client, policy, method, params) ??
+                this.#inside(client, policy, method, params, attachment));
+        };
+    }
+  }
+
+  #policyOf(client: FileClient, params: AnyParams): FilePolicy | undefined {
+    const sandbox = params["sandbox"] as SandboxContext | null | undefined;
+    if (sandbox !== undefined && sandbox !== null)
+      for (const name of PATHS) if (name in params) this.#options.places.at(String(params[name]), client);
+    return this.#options.policyOf(sandbox, client);
+  }
+
+  /** Answers at once what needs no helper: what can be read by everybody who may read the disk. */
+  #readPlain(client: FileClient, policy: FilePolicy, method: MethodName, params: AnyParams): unknown {
+    if (method !== "fs/readFile" && method !== "fs/getMetadata") return undefined;
+    if (params["followSymlinks"] === false || !policy.readsDisk) return undefined;
+    const { path, followSymlinks } = this.#options.places.at(String(params["path"]), client).check(FOLLOWED);
+    // The roots of the server are enforced in the helper as well.
+    if (!followSymlinks) return undefined;
+    const mayRead = (realPath: string): boolean => policy.isUnmasked(realPath);
+    if (method === "fs/getMetadata") {
+      const found = readPlainMetadata(path, mayRead);
+      return found && metadataOnWire(found, params);
+    }
+    const contents = readPlainFile(path, mayRead);
+    return contents && new JsonText(`{"dataBase64":"${contents.toString("base64")}"}`);
+  }
+
+  #inside(
+    client: FileClient,
+    policy: FilePolicy,
+    method: MethodName,
+    params: AnyParams,
+    attachment: Attachment | undefined,
+  ): Promise<unknown> | DeferredAnswer<Answer> {
+    switch (method) {
+      case "fs/open":
+      case "fs/openPart":
+        return this.#open(client, policy, method, params as Params<"fs/open" | "fs/openPart">);
+      case "fs/hash":
+        return new DeferredAnswer(this.#forward(client, policy, method, params));
+      case "fs/watch":
+        return this.#watch(client, policy, params as Params<"fs/watch">);
+      case "fs/watchMissing":
+        return this.#watchMissing(client, policy, params as Params<"fs/watchMissing">);
+      case "fs/writeFile":
+        return this.#forward(
+          client,
+          policy,
+          method,
+          params,
+          contentsOf(params, "dataBase64", attachment, noBase64),
+        );
+      default:
+        return this.#forward(client, policy, method, params);
+    }
+  }
+
+  #forward(
+    client: FileClient,
+    policy: FilePolicy,
+    method: MethodName,
+    params: AnyParams,
+    body?: Contents,
+  ): Promise<Answer> {
+    return this.#use(client, policy, (inside) => callInside(inside, method, params, body));
+  }
+
+  #use<T>(client: FileClient, policy: FilePolicy, work: (inside: Confined) => Promise<T>): Promise<T> {
+    return this.#options.helpers.use(client, policy, work);
+  }
+
+  async #open(
+    client: FileClient,
+    policy: FilePolicy,
+    method: "fs/open" | "fs/openPart",
+    params: Params<"fs/open" | "fs/openPart">,
+  ): Promise<Answer> {
+    const { handleId } = params;
+    handlesOf(client).reserve(handleId);
+    try {
+      return await this.#use(client, policy, async (inside) => {
+        const answer = await callInside(inside, method, params);
+        inside.handles.add(handleId);
+        this.#handlesOf(client).set(handleId, inside);
+        return answer;
+      });
+    } catch (error) {
+      handlesOf(client).close(handleId);
+      throw error;
+    }
+  }
+
+  async #onHandle(
+    client: FileClient,
+    inside: Confined,
+    method: "fs/readBlock" | "fs/writeBlock" | "fs/close",
+    params: AnyParams,
+    attachment: Attachment | undefined,
+  ): Promise<unknown> {
+    const handleId = String(params["handleId"]);
+    const body =
+      method === "fs/writeBlock" ? contentsOf(params, "chunk", attachment, invalidParams) : undefined;
+    const forget = (): void => {
+      inside.handles.delete(handleId);
+      this.#handlesOf(client).delete(handleId);
+      handlesOf(client).close(handleId);
+    };
+    return this.#options.helpers.again(inside, async () => {
+      if (method === "fs/close") {
+        forget();
+        // A helper that is gone has closed it.
+        return inside.helper.isUsable ? await callInside(inside, method, params) : {};
+      }
+      try {
+        return await callInside(inside, method, params, body);
+      } catch (error) {
+        // A read that fails closes the file.
+        const hasClosed = method === "fs/readBlock" && (error as RpcError).rpcCode === RpcCode.internal;
+        if (hasClosed && inside.helper.isUsable) forget();
+        throw error;
+      }
+    });
+  }
+
+  async #watch(client: FileClient, policy: FilePolicy, params: Params<"fs/watch">): Promise<unknown> {
+    const { watchId } = params;
+    await watchesOf(client).add(watchId, (tell) =>
+      this.#use(client, policy, async (inside) => {
+        // The first change may come before the answer.
+        inside.watches.set(watchId, tell);
+        try {
+          await callInside(inside, "fs/watch", params);
+        } catch (error) {
+          inside.watches.delete(watchId);
+          throw error;
+        }
+        return () => this.#unwatch(inside, watchId);
+      }),
+    );
+    return {};
+  }
+
+  #unwatch(inside: Confined, watchId: string): void {
+    if (!inside.watches.delete(watchId)) return;
+    const stopped = this.#options.helpers.again(inside, () => callInside(inside, "fs/unwatch", { watchId }));
+    // A helper that is gone watches nothing.
+    stopped.catch(() => {});
+  }
+
+  async #watchMissing(
+    client: FileClient,
+    policy: FilePolicy,
+    params: Params<"fs/watchMissing">,
+  ): Promise<Answer> {
+    return this.#use(client, policy, async (inside) => {
+      const earlier = this.#missing.get(client);
+      if (earlier !== undefined && earlier !== inside) {
+        earlier.watchesMissing = false;
+        await this.#options.helpers
+          .again(earlier, () => callInside(earlier, "fs/watchMissing", { ...params, missing: [] }))
+          .catch(() => {});
+      }
+      inside.watchesMissing = true;
+      this.#missing.set(client, inside);
+      return callInside(inside, "fs/watchMissing", params);
+    });
+  }
+
+  #handlesOf(client: FileClient): Map<string, Confined> {
+    let found = this.#handles.get(client);
+    if (found === undefined) {
+      found = new Map();
+      this.#handles.set(client, found);
+    }
+    return found;
+  }
+}

@@ -1,0 +1,73 @@
+import { isAbsolute } from "node:path";
+import { CapabilityError } from "../../base/errors.ts";
+import { NetworkRules } from "../../capabilities/network-proxy/network-rules.ts";
+import type { NetworkProxyConfig } from "../../protocol/network.ts";
+import type { ProcessStart } from "../../protocol/process.ts";
+import { invalidParams } from "../wire/invalid-params.ts";
+
+/** Longest process id about which a client is asked, in bytes. */
+const MAX_ASKED_ID_BYTES = 256;
+
+/** The proxy that a start asks for. */
+export interface NetworkLaunch {
+  readonly rules: NetworkRules;
+  readonly allowLocal: boolean;
+  readonly socks: boolean;
+  /** The client is asked about what the rules do not allow, and has this long. */
+  readonly askTimeoutMs: number | undefined;
+}
+
+/** Throws the error of a Codex server for what cannot be launched. */
+export function networkLaunch({ processId, networkProxy }: ProcessStart): NetworkLaunch | undefined {
+  if (networkProxy === undefined || networkProxy === null) return undefined;
+  const { proxy, policyDecisionTimeoutMs: timeoutMs } = networkProxy;
+  const askTimeoutMs = timeoutMs ?? undefined;
+  if (askTimeoutMs === 0) throw invalidParams("network policy decision callback timeout must be nonzero");
+  const idBytes = Buffer.byteLength(processId);
+  if (askTimeoutMs !== undefined && (idBytes === 0 || idBytes > MAX_ASKED_ID_BYTES))
+    throw invalidParams(
+      `callback-enabled process ID must be non-empty and at most ${MAX_ASKED_ID_BYTES} bytes`,
+    );
+  refuseUnsupported(proxy);
+  return {
+    rules: rulesOf(proxy),
+    allowLocal: proxy.allowLocalBinding,
+    socks: proxy.enableSocks5,
+    askTimeoutMs,
+  };
+}
+
+function refuseUnsupported({ enabled, credentialMasking, unixSockets }: NetworkProxyConfig): void {
+  if (!enabled) throw invalidConfig("executor-local network proxy launch requires an enabled proxy");
+  // Without it the process would see what is to be hidden from it.
+  if (credentialMasking === true) throw invalidConfig("credential masking is not supported by this executor");
+  // No proxy of Linux leads to Unix sockets, so there is nothing more to do with them.
+  const allowed = Object.entries(unixSockets ?? {}).filter(([, access]) => access === "allow");
+  allowed.forEach(([path], index) => {
+    if (isAbsolute(path) && !path.includes("\0")) return;
+    throw invalidConfig(
+      `invalid network.allow_unix_sockets[${index}]: expected a NUL-free absolute path for Linux, got ${JSON.stringify(path)}`,
+    );
+  });
+}
+
+function rulesOf({ mode, allowLocalBinding, domains, reviewDomains }: NetworkProxyConfig): NetworkRules {
+  const patterns = (wanted: string): string[] =>
+    Object.entries(domains ?? {}).flatMap(([pattern, access]) => (access === wanted ? [pattern] : []));
+  try {
+    return new NetworkRules({
+      mode,
+      allowLocal: allowLocalBinding,
+      allow: patterns("allow"),
+      deny: patterns("deny"),
+      review: reviewDomains ?? [],
+    });
+  } catch (error) {
+    if (error instanceof CapabilityError) throw invalidConfig(error.message);
+    throw error;
+  }
+}
+
+function invalidConfig(message: string): Error {
+  return invalidParams(`invalid network proxy config: ${message}`);
+}

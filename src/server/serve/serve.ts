@@ -1,0 +1,187 @@
+import { resolve } from "node:path";
+import { CapabilityError, UsageError } from "../../base/errors.ts";
+import { silentLogger } from "../../base/logger.ts";
+import { OwnListeners } from "../../capabilities/network-proxy/own-listeners.ts";
+import { describeErrno } from "../../native/os-error.ts";
+import { listenWebSocket, type WebSocketListener } from "../../transport/websocket/websocket-server.ts";
+import { admissionFor, type AdmissionPolicy } from "./admission.ts";
+import { Console } from "../console/console.ts";
+import type { ConsoleOptions } from "../console/console-options.ts";
+import { type Authenticator, createAuthenticator } from "../access/authentication.ts";
+import { LoginLog } from "../access/refused-logins.ts";
+import { rightsContext } from "../access/rights-context.ts";
+import { formatListenUrl, isExposed, type ListenAddress, parseListenUrl } from "./listen-address.ts";
+import { metricsPage } from "./metrics-page.ts";
+import type { FleetOptions } from "./fleet-options.ts";
+import type { FleetPlace } from "./join-fleet.ts";
+import { ServerMetrics } from "../metrics/server-metrics.ts";
+import { type ListeningServer, listeningServer } from "./listening-server.ts";
+import { serveStdio } from "./serve-stdio.ts";
+import { createServerFor, type ObservedServer } from "./server.ts";
+import type { ServerOptions } from "../settings/server-options.ts";
+import { type ServerTls, TlsFiles } from "../access/tls-files.ts";
+
+/** Where a server listens, and whom it admits. */
+export interface ServeOptions extends ServerOptions, AdmissionPolicy {
+  /**
+   * `ws://IP:PORT`, where port 0 picks a free port, `wss://IP:PORT` with `tls`, `unix:///PATH` for a socket that only
+   * this user can connect to, `stdio` for one client on stdin and stdout of this program, which must not be used for
+   * anything else, or `none` for a server that is reached over its `fleet` alone. Default: `ws://127.0.0.1:0`.
+   */
+  readonly listen?: string;
+  /** Certificates, for `wss://`. */
+  readonly tls?: ServerTls | undefined;
+  /** Answers `/metrics`, for whoever may connect. Default: false. */
+  readonly metrics?: boolean;
+  /**
+   * Serves the web console at `/`, if it listens on TCP. Browsers get in with a link that `consoleLink` makes, or with a
+   * token if `authentication` is set. Default: false.
+   */
+  readonly console?: boolean | ConsoleOptions;
+  /**
+   * Joins a fleet, in which clients reach this server over NATS. It needs `authentication`, because everyone who reaches
+   * NATS could connect. Default: none.
+   */
+  readonly fleet?: FleetOptions;
+  /** Allows an address that other machines can reach without authentication. Default: false. */
+  readonly insecureNoAuth?: boolean;
+}
+
+/**
+ * Starts a server and listens. Throws a UsageError for an impossible address or limit, and a CapabilityError if the
+ * machine refuses.
+ */
+export async function serve(options: ServeOptions = {}): Promise<ListeningServer> {
+  const { listen = "ws://127.0.0.1:0", authentication, tls, insecureNoAuth = false } = options;
+  const address = parseListenUrl(listen);
+  if (address.kind === "none" && options.fleet === undefined)
+    throw new UsageError("a server that listens nowhere needs a fleet: set fleet, or an address");
+  const isSecure = address.kind === "websocket" && address.isSecure;
+  if (isSecure && tls === undefined)
+    throw new UsageError("wss:// needs a certificate and its key: set tls.cert and tls.key");
+  if (!isSecure && tls !== undefined) throw new UsageError(`tls needs wss://, not \`${listen}\``);
+  const isOpen = authentication === undefined && tls?.clientCa === undefined;
+  if (isExposed(address) && isOpen && !insecureNoAuth)
+    throw new UsageError(
+      `refusing to listen on \`${listen}\` without authentication: anyone who reaches it could run commands here; set authentication, or insecureNoAuth to do it all the same`,
+    );
+  if (options.fleet !== undefined && authentication === undefined && !insecureNoAuth)
+    throw new UsageError(
+      "refusing to join a fleet without authentication: anyone who reaches NATS could run commands here; set authentication, or insecureNoAuth to do it all the same",
+    );
+  if (address.kind === "stdio") {
+    if (authentication !== undefined || options.fleet !== undefined)
+      throw new UsageError(
+        "stdio takes no authentication and no fleet: whoever started this program is its only client",
+      );
+    return serveStdio(options);
+  }
+  const logger = options.logger ?? silentLogger;
+  const files = tls && new TlsFiles(tls, logger);
+  const material = files?.load();
+  const listeners = new OwnListeners();
+  const table = authentication?.mode === "token-table" ? [resolve(authentication.path)] : [];
+  const metrics = options.metrics ? new ServerMetrics() : undefined;
+  const keyFile = typeof options.console === "object" ? options.console.keyFile : undefined;
+  const observers = [...(options.observers ?? []), ...(metrics === undefined ? [] : [metrics])];
+  const { credentials, nkey, key, ca, cert } = options.fleet ?? {};
+  const ownFiles = {
+    hiddenPaths: [...(files?.secrets ?? []), ...table, ...resolved(credentials, nkey, key)],
+    maskedPaths: resolved(keyFile),
+    socketPaths: "path" in address ? [address.path] : [],
+    trustedPaths: [...(files?.trusted ?? []), ...resolved(ca, cert)],
+  };
+  const observed = { ...options, observers };
+  const console =
+    address.kind === "websocket" && options.console
+      ? new Console(options.console === true ? {} : options.console, {
+          logger,
+          version: options.version,
+          isLocal: !isExposed(address),
+          publicUrls: options.publicUrls ?? [],
+          takesTokens: authentication !== undefined,
+          refused: (reason, from) => server?.observer?.refused?.({ cause: "login", reason, from }),
+        })
+      : undefined;
+  let authenticator: Authenticator | undefined;
+  let server: ObservedServer | undefined;
+  let place: FleetPlace | undefined;
+  let listener: WebSocketListener | undefined;
+  let unwatch: (() => void) | undefined;
+  const stop = async (): Promise<void> => {
+    unwatch?.();
+    authenticator?.close();
+    await Promise.all([listener?.close(), server?.close()]);
+    await place?.leave();
+  };
+  try {
+    // Whatever is given must be a policy: nothing else may leave the server open.
+    authenticator =
+      authentication === undefined
+        ? undefined
+        : createAuthenticator(authentication, rightsContext(observed, ownFiles));
+    await authenticator?.ready;
+    const opened = createServerFor(listeners, observed, { files: ownFiles, console });
+    server = opened;
+    await opened.prepare();
+    if (options.fleet !== undefined) {
+      // Only a fleet needs the library of NATS.
+      const { enterFleet } = await import("./enter-fleet.ts");
+      const maxMessageBytes = options.limits?.maxMessageBytes;
+      const surroundings = { authenticator, logger, version: options.version, maxMessageBytes };
+      place = await enterFleet(opened, options.fleet, { ...surroundings, waits: address.kind === "none" });
+    }
+    const log = new LoginLog(logger);
+    const localPreset = options.local?.preset ?? "full";
+    listener =
+      address.kind === "none"
+        ? undefined
+        : await listenWebSocket({
+            ...address,
+            ...(material === undefined
+              ? {}
+              : { tls: { ...material, refused: (reason, from) => log.refused(reason, from) } }),
+            ...(metrics === undefined
+              ? {}
+              : { pages: new Map([["/metrics", await metricsPage(metrics, opened, localPreset)]]) }),
+            ...admissionFor(
+              opened,
+              { ...options, observers },
+              {
+                authenticator,
+                requiresCertificate: tls?.clientCa !== undefined,
+                isLocal: () => !isExposed(address),
+                console,
+              },
+            ),
+          });
+    unwatch = files?.watch((renewed) => listener?.renewTls(renewed));
+    const url = listener?.url ?? `fleet:${options.fleet?.id}`;
+    console?.listensOn(url);
+    if ("port" in address) listeners.add(Number(new URL(url).port));
+    return listeningServer(opened, {
+      url,
+      consoleLink: () => console?.link(),
+      draining: () => place?.tell(),
+      stop,
+    });
+  } catch (error) {
+    await stop();
+    throw server === undefined ? error : listenError(error, address);
+  }
+}
+
+function resolved(...paths: readonly (string | undefined)[]): string[] {
+  return paths.flatMap((path) => (path === undefined ? [] : [resolve(path)]));
+}
+
+/** The error of the system with the address that was asked for. */
+function listenError(error: unknown, place: ListenAddress): unknown {
+  const { code, errno } = error as NodeJS.ErrnoException;
+  if (code === undefined || typeof errno !== "number") return error;
+  return new CapabilityError(
+    "OS_ERROR",
+    `cannot listen on ${formatListenUrl(place)}: ${describeErrno(code, Math.abs(errno))}`,
+    { errno: code, cause: error },
+  );
+}

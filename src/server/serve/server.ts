@@ -1,0 +1,338 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { ConnectionEnds } from "../../base/connection-ends.ts";
+import { isHeldOutside, isInOwnSandbox } from "../../capabilities/host/connection-owner.ts";
+import { peerProcess } from "../../native/peer-process.ts";
+import { OwnListeners } from "../../capabilities/network-proxy/own-listeners.ts";
+import { ConnectionAdmission } from "../../native/descriptor-reserve.ts";
+import { assertCanServe } from "../../native/platform.ts";
+import type { Link, LinkEvents } from "../../rpc/link.ts";
+import type { Transport } from "../../transport/transport.ts";
+import type { Credential } from "../access/credential.ts";
+import { LoginLog } from "../access/refused-logins.ts";
+import type { Audit } from "../audit/audit.ts";
+import { ClientConnection } from "../clients/client-connection.ts";
+import { LocalLink } from "../wire/local-link.ts";
+import { ConnectionObservation } from "../wire/observation.ts";
+import type { Peer, PeerHooks } from "../wire/peer.ts";
+import { RequestObservers } from "../wire/request-observers.ts";
+import { TransportPeer } from "../wire/transport-peer.ts";
+import type { Cordon } from "../settings/cordon.ts";
+import { warnDeprecated } from "./deprecation.ts";
+import { limitError } from "../settings/limit-error.ts";
+import { combineObservers, type ServerObserver } from "../settings/observer.ts";
+import type { RunAs } from "../access/run-as.ts";
+import { createServerCore, type ServerCore, type ServerParts } from "./server-core.ts";
+import type { ServerOptions } from "../settings/server-options.ts";
+import { numbersOf, type ServerState } from "../settings/server-state.ts";
+
+/** How often a server that ends looks whether anything still runs. */
+const DRAIN_CHECK_MS = 100;
+/** Deadline for reporting exits after the kill. */
+const SHUTDOWN_DEADLINE_MS = 2_000;
+
+export interface AcceptOptions {
+  readonly resumable?: boolean;
+  /**
+   * Whom the client acts for: it sees the kept processes of this principal and no others, and a session with a silent
+   * client is handed over only to the same principal. Default: the user that runs this program.
+   */
+  readonly principal?: string;
+  /** @deprecated Use `principal`. It will be removed in 0.3.0. */
+  readonly identity?: string;
+  /** The same, and what the client may do, as `createAuthenticator` finds out. Default: everything. */
+  readonly credential?: Credential;
+  /** Address of the client, for observers. Default: that of the transport. */
+  readonly from?: string;
+  readonly ended?: () => void;
+}
+
+/** Serves any number of clients, over transports or in its own program. */
+export interface Server {
+  /** Why no further connection is accepted, or none with this credential; undefined if one is. */
+  refusal(credential?: Credential): string | undefined;
+  /**
+   * Resolves with the reason if a connection comes from inside one of this server's sandboxes, from where it could ask
+   * for a process outside. Undefined if there is none that could connect.
+   */
+  exclude(ends: ConnectionEnds): Promise<string | undefined> | undefined;
+  /** `resumable: false` ends the session with its connection. A connection that is not accepted is closed. */
+  accept(transport: Transport, options?: AcceptOptions): void;
+  /** Serves a client in the same program, without a transport or JSON text. Its session ends with the link. */
+  link(events: LinkEvents): Link;
+  /** What it does at this moment, for probes and figures. */
+  state(): ServerState;
+  /**
+   * Admits no further connections. Resolves when no process runs, or after `drainTimeoutMs`; what is connected goes on
+   * until the server is closed.
+   */
+  drain(): Promise<void>;
+  /** Kills all processes, reports their exits, and closes every connection. */
+  close(): Promise<void>;
+}
+
+/** Throws a UsageError for an invalid limit, and a CapabilityError on a machine that cannot serve. */
+export function createServer(options: ServerOptions = {}): Server {
+  return createServerFor(new OwnListeners(), options);
+}
+
+/** The same for a server whose listeners are known, so that they can be kept from its processes. */
+export function createServerFor(
+  listeners: OwnListeners,
+  options: ServerOptions,
+  parts: ServerParts = {},
+): ObservedServer {
+  assertCanServe();
+  return new ExecServer(options, listeners, parts);
+}
+
+/** A server, and who is told what happens on it. */
+export interface ObservedServer extends Server {
+  readonly observer: ServerObserver | undefined;
+  readonly audit: Audit | undefined;
+  readonly cordon: Cordon;
+  /** Like `exclude`, for an accepted Unix socket. */
+  excludeUnix(descriptor: number): string | undefined;
+  /** `number` is that of the connection, if another program has given it one. */
+  accept(transport: Transport, options?: AcceptOptions & { readonly number?: number }): void;
+  /** Rejects if nothing can be done for clients as the user that the options name. */
+  prepare(): Promise<void>;
+}
+
+class ExecServer implements ObservedServer {
+  readonly #core: ServerCore;
+  readonly #requestObservers: RequestObservers;
+  readonly #refusals: LoginLog;
+  readonly #admission = new ConnectionAdmission();
+  readonly #clients = new Set<ClientConnection>();
+  readonly observer: ServerObserver | undefined;
+  readonly audit: Audit | undefined;
+  readonly cordon: Cordon;
+  #connections = 0;
+  #isDraining = false;
+  #closing: Promise<void> | undefined;
+
+  constructor(options: ServerOptions, listeners: OwnListeners, parts: ServerParts) {
+    this.#core = createServerCore(options, listeners, {
+      parts,
+      connections: () => this.#clients.size,
+      state: () => this.state(),
+    });
+    const { audit, cordon, observers, logger } = this.#core;
+    this.audit = audit;
+    this.cordon = cordon;
+    this.observer = combineObservers(observers);
+    this.#requestObservers = new RequestObservers(observers);
+    this.#refusals = new LoginLog(logger);
+  }
+
+  refusal(credential: Credential = this.#core.localCredential): string | undefined {
+    const own = credential.rights.limits.maxConnections;
+    if (own !== undefined && this.#connectionsOf(credential.principal) >= own)
+      return limitError("maxConnections", own, "this token has too many connections").message;
+    const { users, limits } = this.#core;
+    const { maxConnections } = limits;
+    if (this.#isDraining || this.#closing !== undefined) return "the server is closing";
+    if (this.#clients.size + users.connections >= maxConnections)
+      return limitError("maxConnections", maxConnections, "the server has too many connections").message;
+    return this.#admission.admits() ? undefined : "the server has no file descriptors left";
+  }
+
+  exclude(ends: ConnectionEnds): Promise<string | undefined> | undefined {
+    const { sandbox, users } = this.#core;
+    // What the servers of users run is not known here, only whether there are any.
+    if (!sandbox.usesNetwork && !users.isRunning) return undefined;
+    return isHeldOutside(ends).then((outside) => {
+      return outside ? undefined : this.#refuseSandboxed({ ...ends });
+    });
+  }
+
+  excludeUnix(descriptor: number): string | undefined {
+    const { sandbox, users } = this.#core;
+    if (!sandbox.usesNetwork && !users.isRunning) return undefined;
+    try {
+      const pid = peerProcess(descriptor);
+      if (pid === 0 || !isInOwnSandbox(pid)) return undefined;
+    } catch {
+      // Without a free descriptor nobody can say who it is.
+    }
+    return this.#refuseSandboxed({ from: "unix" });
+  }
+
+  #refuseSandboxed(from: object): string {
+    this.#refusals.warn("a connection from inside a sandbox was refused", { ...from });
+    return "a process in a sandbox cannot connect to the server that runs it";
+  }
+
+  #connectionsOf(principal: string): number {
+    let count = this.#core.users.connectionsOf(principal);
+    for (const client of this.#clients) if (client.principal === principal) count += 1;
+    return count;
+  }
+
+  accept(
+    transport: Transport,
+    {
+      resumable = true,
+      identity,
+      principal = identity,
+      credential: given,
+      from,
+      number,
+      ended,
+    }: AcceptOptions & { readonly number?: number } = {},
+  ): void {
+    if (identity !== undefined) warnDeprecated("AcceptOptions.identity", "principal", "0.3.0");
+    const local = this.#core.localCredential;
+    const credential = given ?? (principal === undefined ? local : { ...local, principal });
+    const refused = this.refusal(credential);
+    const address = (): string => from ?? transport.from ?? "unknown";
+    if (refused === undefined) {
+      const options = { resumable, credential, address, number: number ?? this.#nextNumber(), ended };
+      const runAs = this.#otherUser(credential);
+      if (runAs === undefined) this.#serve((hooks) => new TransportPeer(transport, hooks), options);
+      else this.#core.users.accept(transport, runAs, options);
+      return;
+    }
+    this.observer?.refused?.({ cause: "limit", reason: refused, from: address() });
+    this.#core.logger.warn("a connection was refused", { reason: refused });
+    transport.destroy(refused);
+    ended?.();
+  }
+
+  link(events: LinkEvents): Link {
+    const link = new LocalLink(events);
+    const credential = this.#core.localCredential;
+    const refused =
+      this.#otherUser(credential) === undefined
+        ? this.refusal()
+        : "nothing can be run as another user for a client in the server's own program";
+    if (refused === undefined)
+      this.#serve((hooks) => link.serve(hooks), {
+        resumable: false,
+        credential,
+        address: () => "local",
+        number: this.#nextNumber(),
+        ended: undefined,
+      });
+    else {
+      this.observer?.refused?.({ cause: "limit", reason: refused, from: "local" });
+      link.destroy(refused);
+    }
+    return link;
+  }
+
+  state(): ServerState {
+    const { users, sessions, starter, shared, limits } = this.#core;
+    const elsewhere = users.state();
+    return {
+      connections: this.#clients.size + users.connections,
+      sessions: sessions.size + elsewhere.sessions,
+      runningProcesses: starter.running + elsewhere.runningProcesses,
+      bufferedBytes: shared.budget.used + elsewhere.bufferedBytes,
+      isDraining: this.#isDraining || this.#closing !== undefined,
+      isCordoned: this.cordon.isCordoned,
+      limits: numbersOf(limits),
+    };
+  }
+
+  async prepare(): Promise<void> {
+    const { users, runAs, localCredential } = this.#core;
+    const local = this.#otherUser(localCredential);
+    if (runAs !== undefined && !runAs.isOwn) await users.prepare(runAs.account);
+    if (local !== undefined) await users.prepare(local.account);
+  }
+
+  async drain(): Promise<void> {
+    const { users, starter, limits } = this.#core;
+    this.#isDraining = true;
+    const deadline = performance.now() + limits.drainTimeoutMs;
+    const drained = users.drain(limits.drainTimeoutMs);
+    while (starter.running > 0 && performance.now() < deadline && this.#closing === undefined)
+      await delay(DRAIN_CHECK_MS);
+    await drained;
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#end();
+    return this.#closing;
+  }
+
+  /** Undefined if everything for a client happens as the user of this program. */
+  #otherUser({ rights }: Credential): RunAs | undefined {
+    const runAs = rights.runAs ?? this.#core.runAs;
+    return runAs === undefined || runAs.isOwn ? undefined : runAs;
+  }
+
+  #nextNumber(): number {
+    this.#connections += 1;
+    return this.#connections;
+  }
+
+  #serve(
+    connect: (hooks: PeerHooks) => Peer,
+    options: {
+      resumable: boolean;
+      credential: Credential;
+      address: () => string;
+      number: number;
+      ended: (() => void) | undefined;
+    },
+  ): void {
+    const leave = this.#core.occupancy.enter();
+    const client = new ClientConnection(connect, {
+      ...this.#core.shared,
+      resumable: options.resumable,
+      credential: options.credential,
+      observed: this.#observe(options),
+      ended: () => {
+        this.#clients.delete(client);
+        leave();
+        options.ended?.();
+      },
+    });
+    this.#clients.add(client);
+    client.open();
+  }
+
+  #observe({
+    credential,
+    address,
+    number,
+  }: {
+    credential: Credential;
+    address: () => string;
+    number: number;
+  }): ConnectionObservation | undefined {
+    if (this.observer === undefined) return undefined;
+    return new ConnectionObservation(this.observer, this.#requestObservers, {
+      number,
+      from: address(),
+      principal: credential.principal,
+      tokenName: credential.name,
+    });
+  }
+
+  async #end(): Promise<void> {
+    const { users, starter, sessions, kept, limits } = this.#core;
+    const closed = users.close(limits.shutdownGraceMs);
+    if (limits.shutdownGraceMs > 0) await starter.terminateAll(limits.shutdownGraceMs);
+    await withDeadline(sessions.endAll(kept.end()), SHUTDOWN_DEADLINE_MS);
+    starter.killAll();
+    await withDeadline(starter.swept(), SHUTDOWN_DEADLINE_MS);
+    for (const client of this.#clients) client.close();
+    await closed;
+    await this.audit?.close();
+  }
+}
+
+function withDeadline(work: Promise<void>, deadlineMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, deadlineMs);
+    const done = (): void => {
+      clearTimeout(timer);
+      resolve();
+    };
+    // Failed work is done too; the next step kills whatever is left.
+    work.then(done, done);
+  });
+}

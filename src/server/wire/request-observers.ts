@@ -1,0 +1,50 @@
+import { methods } from "../../protocol/index.ts";
+import { combineObservers, type RequestHooks, type ServerObserver } from "../settings/observer.ts";
+import { TurnClock } from "./turn-clock.ts";
+
+type Timed = NonNullable<RequestHooks["timed"]>;
+
+/** Who is told of the requests of one method. */
+export interface MethodObservers {
+  /** For hooks that get the request itself. */
+  readonly hooks: RequestHooks | undefined;
+  readonly timed: Timed | undefined;
+}
+
+const NOBODY: MethodObservers = { hooks: undefined, timed: undefined };
+
+/** Who is told of the requests of each method. Looked up once for all, because most requests take a few microseconds. */
+export class RequestObservers {
+  readonly clock = new TurnClock();
+  readonly #byMethod = new Map<string, MethodObservers>();
+  readonly #others: MethodObservers;
+
+  constructor(observers: readonly ServerObserver[]) {
+    for (const method of Object.keys(methods)) this.#byMethod.set(method, observersOf(observers, method));
+    this.#others = observersOf(observers, "");
+  }
+
+  of(method: string): MethodObservers {
+    return this.#byMethod.get(method) ?? this.#others;
+  }
+}
+
+function observersOf(observers: readonly ServerObserver[], method: string): MethodObservers {
+  const all = observers.flatMap((observer): RequestHooks[] =>
+    observer.hooksFor === undefined ? [observer] : [observer.hooksFor(method) ?? {}],
+  );
+  const hooks = combineObservers(all.filter(hasHooks));
+  const timed = all.flatMap((one) => (one.timed === undefined ? [] : [one.timed.bind(one)]));
+  return hooks === undefined && timed.length === 0 ? NOBODY : { hooks, timed: oneOf(timed) };
+}
+
+function hasHooks({ veto, requested, answered }: RequestHooks): boolean {
+  return veto !== undefined || requested !== undefined || answered !== undefined;
+}
+
+function oneOf(calls: readonly Timed[]): Timed | undefined {
+  if (calls.length < 2) return calls[0];
+  return (startedAtMs, error) => {
+    for (const call of calls) call(startedAtMs, error);
+  };
+}
