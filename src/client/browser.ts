@@ -1,7 +1,6 @@
 import { tokenSubprotocols } from "../base/subprotocol-token.ts";
 import { connectBrowserWebSocket } from "../transport/websocket/browser-websocket.ts";
 import type { Transport } from "../transport/transport.ts";
-import { headerToken } from "./link/header-token.ts";
 import { type ConnectOptions, connectTimeout, openHost } from "./host/open-host.ts";
 import {
   inProcessConnector,
@@ -9,6 +8,7 @@ import {
   isTransport,
   type OpenTransport,
   transportConnector,
+  headerToken,
 } from "./link/connectors.ts";
 import type { Host } from "./host/host.ts";
 

@@ -11,8 +11,7 @@ import {
 } from "../protocol/index.ts";
 import { describeIssue } from "./describe-issue.ts";
 import type { Attachment } from "./incoming-request.ts";
-import type { JsonParts } from "./json-parts.ts";
-import type { JsonText } from "./json-text.ts";
+import type { JsonText, JsonParts } from "./json-text.ts";
 import type { LazyAnswer, DeferredAnswer } from "./deferred-answer.ts";
 
 type Answer<T> = T | JsonText | JsonParts;

@@ -10,7 +10,7 @@ export {
   type Presented,
 } from "./access/authentication.ts";
 export type { Credential } from "./access/credential.ts";
-export type { ConsoleOptions } from "./console/console-options.ts";
+export type { ConsoleOptions } from "./console/console.ts";
 export { localPrincipal } from "./access/principal.ts";
 export type { Preset } from "./settings/presets.ts";
 export { createRights, type Rights, type RightsContext } from "./access/rights.ts";

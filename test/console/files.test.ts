@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { appendFile, mkdir, readdir, readFile, rm, symlink, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { visibleText } from "../../src/console/ui/visible-text.ts";
+import { visibleText } from "../../src/base/visible-text.ts";
 import { seriousFindings } from "./accessibility.ts";
 import { useConsole } from "./console-scene.ts";
 import { directoryOf, FilesPage } from "./files-page.ts";

@@ -1,9 +1,9 @@
+import { JsonParts } from "../../src/rpc/json-text.ts";
 import { spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { JsonParts } from "../../src/rpc/json-parts.ts";
 import { FileHelper, type HelperOptions } from "../../src/server/files/confined/file-helper.ts";
 import { bareClient, HELPER_COMMAND, LIMITS, SETTINGS, startBare } from "./bare-helper.ts";
 import { pollUntil } from "./deadline.ts";

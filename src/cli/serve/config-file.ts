@@ -7,9 +7,8 @@ import { auditOf } from "./audit-flags.ts";
 import type { Exposure } from "./exposure-flags.ts";
 import { EXPOSURE_KEYS, exposureOf } from "./exposure-keys.ts";
 import { type ConfiguredFleet, fleetOf } from "./fleet-keys.ts";
-import { resolveFleetPaths } from "../shared/fleet-paths.ts";
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from "./log.ts";
-import { pathsFrom } from "../shared/paths-from.ts";
+import { pathsFrom, resolveFleetPaths } from "../shared/paths-from.ts";
 import { readTomlFile, type Refuse } from "./toml-file.ts";
 
 const NAME_OF_KEY = new Map(LIMIT_NAMES.map((name) => [limitKey(name), name]));

@@ -1,3 +1,4 @@
+import { resolveFleetPaths } from "../shared/paths-from.ts";
 import { hostname } from "node:os";
 import { resolve } from "node:path";
 import { messageOf } from "../../base/errors.ts";
@@ -7,7 +8,6 @@ import type { FleetOptions } from "../../server/index.ts";
 import { failure, usageError } from "./cli-error.ts";
 import type { Flags } from "./flags.ts";
 import { type ConfiguredFleet, fleetOf } from "./fleet-keys.ts";
-import { resolveFleetPaths } from "../shared/fleet-paths.ts";
 import { readTomlFile } from "./toml-file.ts";
 
 /** Flags about the fleet that a server joins, with the placeholders of their values. */

@@ -1,4 +1,5 @@
-import { resolve } from "node:path";
+import { ownAccount } from "../../native/account.ts";
+import { resolve, join } from "node:path";
 import { isatty } from "node:tty";
 import { MAX_TIMER_MS } from "../../base/duration.ts";
 import { ExecError } from "../../base/errors.ts";
@@ -40,7 +41,6 @@ import { sandboxPreset } from "./sandbox-flags.ts";
 import { LOG_FLAGS, parseLog } from "./log-flags.ts";
 import { parseDuration } from "../shared/parse-duration.ts";
 import { refuseDebugger } from "./refuse-debugger.ts";
-import { consoleKeyPath } from "./console-key-path.ts";
 import { cannotWrite } from "./print-result.ts";
 import { writeErr, writeOut } from "../shared/standard-streams.ts";
 import { VERSION } from "../shared/version.ts";
@@ -317,4 +317,12 @@ function exitAfter(stopped: Promise<unknown>, status = 0): void {
       process.exit(1);
     },
   );
+}
+
+/** Where the key of the console is kept for all servers of the user. Undefined without a home. */
+export function consoleKeyPath(environment: NodeJS.ProcessEnv = process.env): string | undefined {
+  const { XDG_STATE_HOME, HOME } = environment;
+  if (XDG_STATE_HOME?.startsWith("/")) return join(XDG_STATE_HOME, "exec-server", "console.key");
+  const home = HOME?.startsWith("/") ? HOME : ownAccount()?.home;
+  return home === undefined ? undefined : join(home, ".local", "state", "exec-server", "console.key");
 }

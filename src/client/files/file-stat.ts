@@ -1,4 +1,4 @@
-import { ProtocolError } from "../../base/errors.ts";
+import { ProtocolError, UsageError } from "../../base/errors.ts";
 import type { Result } from "../../protocol/index.ts";
 
 /** Maximum time of a Date. */
@@ -78,4 +78,10 @@ export function kindOf({ isFile, isDirectory }: { isFile: boolean; isDirectory: 
 
 function dateOf(ms: number): Date {
   return new Date(Math.min(Math.max(ms, -MAX_DATE_MS), MAX_DATE_MS));
+}
+
+/** Throws unless it is a valid set of permission bits. */
+export function checkMode(mode: number): void {
+  if (!Number.isInteger(mode) || mode < 0 || mode > 0o7777)
+    throw new UsageError(`mode must be a whole number from 0 to 0o7777, not ${String(mode)}`);
 }

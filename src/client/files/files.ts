@@ -14,7 +14,6 @@ import type { Caller, RequestOptions } from "../calls/caller.ts";
 import { uploadBlob } from "./blob-upload.ts";
 import { BLOCK_BYTES } from "./file-blocks.ts";
 import { FileError, toFileError } from "./file-error.ts";
-import { checkMode } from "./file-mode.ts";
 import type {
   CopyOptions,
   MakeDirectoryOptions,
@@ -34,6 +33,7 @@ import {
   type FileStat,
   kindOf,
   statOf,
+  checkMode,
 } from "./file-stat.ts";
 import { collectForMessage, concatenate, FileStreams, tooLarge } from "./file-streams.ts";
 import { isName, pathOf, pathWithin, uriOf } from "./file-path.ts";

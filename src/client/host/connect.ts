@@ -12,8 +12,8 @@ import {
   isTransport,
   type OpenTransport,
   transportConnector,
+  headerToken,
 } from "../link/connectors.ts";
-import { headerToken } from "../link/header-token.ts";
 import { localTrees } from "../files/local/index.ts";
 import type { Host } from "./host.ts";
 

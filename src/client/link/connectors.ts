@@ -1,3 +1,4 @@
+import { UsageError } from "../../base/errors.ts";
 import type { OpenLink } from "../../rpc/link.ts";
 import { openTransportLink } from "./transport-link.ts";
 import type { Transport } from "../../transport/transport.ts";
@@ -34,4 +35,13 @@ export function inProcessConnector(server: InProcessServer): Connector {
 /** Distinguishes a transport from other connection targets. */
 export function isTransport(target: object): target is Transport {
   return "send" in target && "open" in target;
+}
+
+/** A token read from a file often ends with a newline. Any other character that a header cannot carry is a mistake. */
+export function headerToken(token: string): string {
+  const trimmed = token.trim();
+  if (/^[\x21-\x7e]+$/.test(trimmed)) return trimmed;
+  throw new UsageError(
+    trimmed === "" ? "the token is empty" : "the token holds characters that no header can carry",
+  );
 }

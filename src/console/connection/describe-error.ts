@@ -1,5 +1,5 @@
 import { ConnectionError, ExecError, FileError, SpawnError } from "../../client/browser.ts";
-import { visibleText } from "../ui/visible-text.ts";
+import { visibleText } from "../../base/visible-text.ts";
 
 export interface DescribedError {
   readonly text: string;

@@ -2,7 +2,7 @@ import { useSignal } from "@preact/signals";
 import { Button } from "../ui/button.tsx";
 import { ErrorBox } from "../ui/error-box.tsx";
 import { Field } from "../ui/field.tsx";
-import { visibleText } from "../ui/visible-text.ts";
+import { visibleText } from "../../base/visible-text.ts";
 import { linkElsewhere, tokenIn } from "./access.ts";
 import { enterByToken, serverLink } from "./server-link.ts";
 

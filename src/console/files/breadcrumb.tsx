@@ -3,7 +3,7 @@ import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { navigate } from "../frame/router.ts";
 import { IconButton } from "../ui/button.tsx";
 import { MenuButton } from "../ui/menu-button.tsx";
-import { visibleText } from "../ui/visible-text.ts";
+import { visibleText } from "../../base/visible-text.ts";
 import { addressOf, resolvePath, stepsTo } from "../frame/paths.ts";
 import { isWithinReach, roots } from "./reach.ts";
 

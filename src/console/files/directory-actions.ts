@@ -4,7 +4,7 @@ import { openStart } from "../start/open-start.tsx";
 import { copyAndSay } from "../ui/copy-text.ts";
 import type { MenuItem } from "../ui/menu.tsx";
 import { toast } from "../ui/toast.tsx";
-import { visibleText } from "../ui/visible-text.ts";
+import { visibleText } from "../../base/visible-text.ts";
 import { downloadDirectory, downloadFile } from "./jobs/download.ts";
 import { changeMode, deleteEntries, moveEntries, newDirectory, newFile, renameEntry } from "./operations.ts";
 import { isExact, joinPath, uriOf } from "../frame/paths.ts";

@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { describeFailure } from "../connection/describe-error.ts";
 import { Icon } from "../ui/icon.tsx";
 import { toast } from "../ui/toast.tsx";
-import { visibleText } from "../ui/visible-text.ts";
+import { visibleText } from "../../base/visible-text.ts";
 import { droppedFiles } from "./jobs/given-files.ts";
 import type { Given } from "./jobs/upload-plan.ts";
 

@@ -1,9 +1,9 @@
+import { keepsFocus } from "../ui/field.tsx";
 import { useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import type { Files } from "../../client/browser.ts";
 import { type Entry, type Order, orderBy, type SortColumn } from "./entries.ts";
 import { FileRow } from "./file-row.tsx";
-import { keepsFocus } from "../ui/keeps-focus.ts";
 import { rowWindow, scrollTo } from "../ui/row-window.ts";
 import { type Selection, selectAll, selectOnly, selectRange, toggle } from "./selection.ts";
 

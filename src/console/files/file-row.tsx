@@ -4,7 +4,7 @@ import type { Files } from "../../client/browser.ts";
 import type { Entry } from "./entries.ts";
 import { Badge } from "../ui/badge.tsx";
 import { Icon, type IconName } from "../ui/icon.tsx";
-import { visibleText } from "../ui/visible-text.ts";
+import { visibleText } from "../../base/visible-text.ts";
 import { formatBytes } from "../ui/format.ts";
 import { formatDate, formatMode } from "./format.ts";
 import { addressOf, isExact, joinPath } from "../frame/paths.ts";

@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useCommands } from "../frame/commands.ts";
-import { visibleText } from "../ui/visible-text.ts";
+import { visibleText } from "../../base/visible-text.ts";
 import { Breadcrumb } from "./breadcrumb.tsx";
 import { JobList } from "./jobs/job-list.tsx";
 

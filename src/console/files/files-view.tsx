@@ -9,7 +9,7 @@ import type { ViewProps } from "../frame/view.ts";
 import { TextQuestions } from "../ui/ask-text.tsx";
 import { Button } from "../ui/button.tsx";
 import { ErrorBox } from "../ui/error-box.tsx";
-import { visibleText } from "../ui/visible-text.ts";
+import { visibleText } from "../../base/visible-text.ts";
 import { ConflictQuestion } from "./file/conflict.tsx";
 import { DirectoryView } from "./directory-view.tsx";
 import { FilesFrame } from "./files-frame.tsx";

@@ -8,7 +8,7 @@ import { navigate } from "../frame/router.ts";
 import { Button, IconButton } from "../ui/button.tsx";
 import { EmptyState } from "../ui/empty-state.tsx";
 import { ErrorBox } from "../ui/error-box.tsx";
-import { visibleText } from "../ui/visible-text.ts";
+import { visibleText } from "../../base/visible-text.ts";
 import { contentOf } from "./file-content.ts";
 import { FileDocument, type Loaded } from "./file/file-document.ts";
 import { HexView } from "./file/hex-view.tsx";

@@ -5,7 +5,7 @@ import { navigate } from "../frame/router.ts";
 import { askText } from "../ui/ask-text.tsx";
 import { confirm } from "../ui/confirm.tsx";
 import { toast } from "../ui/toast.tsx";
-import { visibleText } from "../ui/visible-text.ts";
+import { visibleText } from "../../base/visible-text.ts";
 import { countTrees, removalText } from "./count-trees.ts";
 import { jobs } from "./jobs/jobs.ts";
 import { addressOf, faultOfName, joinPath, nameOf, parentOf, resolvePath } from "../frame/paths.ts";

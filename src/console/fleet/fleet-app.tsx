@@ -8,7 +8,7 @@ import { Palette } from "../frame/palette.tsx";
 import { Rail } from "../frame/rail.tsx";
 import { path } from "../frame/router.ts";
 import { Toasts } from "../ui/toast.tsx";
-import { visibleText } from "../ui/visible-text.ts";
+import { visibleText } from "../../base/visible-text.ts";
 import { FleetBanner } from "./fleet-banner.tsx";
 import { fleet } from "./fleet-link.ts";
 import { machineAt } from "./machine-address.ts";

@@ -1,6 +1,6 @@
 import { connectNow, serverLink } from "../connection/server-link.ts";
 import { Icon } from "../ui/icon.tsx";
-import { visibleText } from "../ui/visible-text.ts";
+import { visibleText } from "../../base/visible-text.ts";
 import { fleet } from "./fleet-link.ts";
 
 /** Says that what is shown is old, and why. */

@@ -1,7 +1,7 @@
 import { batch, signal } from "@preact/signals";
 import { tokenSubprotocols } from "../../base/subprotocol-token.ts";
 import { type Connection, serverLink, webSocketUrl } from "../connection/server-link.ts";
-import { visibleText } from "../ui/visible-text.ts";
+import { visibleText } from "../../base/visible-text.ts";
 import type { FleetAnswer, FleetMessage, FleetRequest, Machine, NatsState } from "./fleet-messages.ts";
 
 /** So many loads fill a chart: a minute, because machines tell theirs every two seconds. */

@@ -2,7 +2,7 @@ import { describeFailure } from "../connection/describe-error.ts";
 import { copyAndSay } from "../ui/copy-text.ts";
 import type { MenuItem } from "../ui/menu.tsx";
 import { toast } from "../ui/toast.tsx";
-import { visibleText } from "../ui/visible-text.ts";
+import { visibleText } from "../../base/visible-text.ts";
 import { ask, fleet } from "./fleet-link.ts";
 import type { Machine } from "./fleet-messages.ts";
 import { addressOf, type MachineAddress } from "./machine-address.ts";

@@ -5,7 +5,7 @@ import { formatSpan } from "../ui/format.ts";
 import { Icon } from "../ui/icon.tsx";
 import type { MenuProps } from "../ui/menu.tsx";
 import { Sparkline } from "../ui/sparkline.tsx";
-import { visibleText } from "../ui/visible-text.ts";
+import { visibleText } from "../../base/visible-text.ts";
 import { labelsOf } from "./arrange-machines.ts";
 import { HISTORY, type MachineRow } from "./fleet-link.ts";
 import type { Machine } from "./fleet-messages.ts";

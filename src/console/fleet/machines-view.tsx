@@ -6,7 +6,7 @@ import { EmptyState } from "../ui/empty-state.tsx";
 import { IconButton } from "../ui/button.tsx";
 import { GridFilter } from "../ui/grid-filter.tsx";
 import { Menu, type MenuProps } from "../ui/menu.tsx";
-import { visibleText } from "../ui/visible-text.ts";
+import { visibleText } from "../../base/visible-text.ts";
 import { arrangeMachines, BY_NAME } from "./arrange-machines.ts";
 import { fleet, type MachineRow } from "./fleet-link.ts";
 import type { Machine } from "./fleet-messages.ts";

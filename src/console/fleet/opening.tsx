@@ -3,7 +3,7 @@ import { useEffect } from "preact/hooks";
 import { serverLink } from "../connection/server-link.ts";
 import { Button } from "../ui/button.tsx";
 import { EmptyState } from "../ui/empty-state.tsx";
-import { visibleText } from "../ui/visible-text.ts";
+import { visibleText } from "../../base/visible-text.ts";
 import { ask } from "./fleet-link.ts";
 import { linkTo, type MachineAddress } from "./machine-address.ts";
 

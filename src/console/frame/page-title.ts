@@ -1,4 +1,4 @@
-import { visibleText } from "../ui/visible-text.ts";
+import { visibleText } from "../../base/visible-text.ts";
 import { below } from "./addresses.ts";
 import type { View } from "./view.ts";
 

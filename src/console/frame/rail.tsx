@@ -3,7 +3,7 @@ import { type LinkState, serverLink } from "../connection/server-link.ts";
 import { IconButton } from "../ui/button.tsx";
 import { Icon } from "../ui/icon.tsx";
 import { Keys } from "../ui/keys.tsx";
-import { visibleText } from "../ui/visible-text.ts";
+import { visibleText } from "../../base/visible-text.ts";
 import { isKeySheetOpen } from "./key-sheet.tsx";
 import { openPalette } from "./palette.tsx";
 import { path } from "./router.ts";

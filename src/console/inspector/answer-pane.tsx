@@ -1,3 +1,4 @@
+import { formatMs } from "../ui/format.ts";
 import { ConnectionError, ExecError, RpcError } from "../../client/browser.ts";
 import { describeError } from "../connection/describe-error.ts";
 import { Badge } from "../ui/badge.tsx";
@@ -6,7 +7,6 @@ import { copyAndSay } from "../ui/copy-text.ts";
 import { downloadBlob } from "../ui/download-blob.ts";
 import { ErrorBox } from "../ui/error-box.tsx";
 import type { Call, CallState } from "./call.ts";
-import { formatMs } from "./format-ms.ts";
 import type { Json } from "./json-path.ts";
 import { previewJson } from "./json-preview.ts";
 import { JsonView } from "./json-view.tsx";

@@ -1,5 +1,5 @@
 import { formatBytes } from "../ui/format.ts";
-import { visibleText } from "../ui/visible-text.ts";
+import { visibleText } from "../../base/visible-text.ts";
 import { textOfBase64 } from "./base64-text.ts";
 import { type Json, type JsonObject } from "./json-path.ts";
 

@@ -1,7 +1,7 @@
+import { formatMs } from "../ui/format.ts";
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { Badge } from "../ui/badge.tsx";
-import { formatMs } from "./format-ms.ts";
 
 /** For how long something is awaited. */
 export function Waiting({ sinceMs }: { readonly sinceMs: number }) {

@@ -16,7 +16,7 @@ import { Icon } from "../ui/icon.tsx";
 import { Menu } from "../ui/menu.tsx";
 import { addressOf as fileAddress, pathFromUri } from "../frame/paths.ts";
 import { Sparkline } from "../ui/sparkline.tsx";
-import { visibleText } from "../ui/visible-text.ts";
+import { visibleText } from "../../base/visible-text.ts";
 import { exitWords } from "./exit-words.ts";
 import type { OutputFeed } from "./output-feed.ts";
 

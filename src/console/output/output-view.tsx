@@ -5,7 +5,7 @@ import { processList, useProcessList } from "../processes/process-list.ts";
 import { ViewFrame } from "../frame/view-frame.tsx";
 import { EmptyState } from "../ui/empty-state.tsx";
 import { ErrorBox } from "../ui/error-box.tsx";
-import { visibleText } from "../ui/visible-text.ts";
+import { visibleText } from "../../base/visible-text.ts";
 import { OutputPane } from "./output-pane.tsx";
 
 /** The output of one process. */

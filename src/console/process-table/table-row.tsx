@@ -5,7 +5,7 @@ import { formatBytes, formatPercent, formatSpan } from "../ui/format.ts";
 import { IconButton } from "../ui/button.tsx";
 import type { MenuProps } from "../ui/menu.tsx";
 import { Sparkline } from "../ui/sparkline.tsx";
-import { visibleText } from "../ui/visible-text.ts";
+import { visibleText } from "../../base/visible-text.ts";
 import { addressOf, pathOf } from "../processes/process-address.ts";
 import { HISTORY, type ProcessRow } from "../processes/process-history.ts";
 import { serverNow } from "../processes/process-list.ts";

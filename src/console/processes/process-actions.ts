@@ -3,7 +3,7 @@ import { describeFailure } from "../connection/describe-error.ts";
 import { isAllowed } from "../connection/server-link.ts";
 import { confirm } from "../ui/confirm.tsx";
 import { toast } from "../ui/toast.tsx";
-import { visibleText } from "../ui/visible-text.ts";
+import { visibleText } from "../../base/visible-text.ts";
 import { addressOf, type ProcessAddress } from "./process-address.ts";
 import { refreshProcesses } from "./process-list.ts";
 

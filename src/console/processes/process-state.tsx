@@ -1,5 +1,5 @@
 import type { ListedProcess } from "../../client/browser.ts";
-import { visibleText } from "../ui/visible-text.ts";
+import { visibleText } from "../../base/visible-text.ts";
 
 export interface DescribedState {
   readonly kind: "good" | "plain" | "bad" | "warn";

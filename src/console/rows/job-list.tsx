@@ -7,7 +7,7 @@ import { Badge } from "../ui/badge.tsx";
 import { Button, IconButton } from "../ui/button.tsx";
 import { EmptyState } from "../ui/empty-state.tsx";
 import { Field } from "../ui/field.tsx";
-import { visibleText } from "../ui/visible-text.ts";
+import { visibleText } from "../../base/visible-text.ts";
 import { forgetLedger, recentLedgers, runningJobs } from "./known-jobs.ts";
 
 const EVERY_MS = 2000;

@@ -7,7 +7,7 @@ import { Badge } from "../ui/badge.tsx";
 import { commandLine } from "../ui/command-line.ts";
 import { EmptyState } from "../ui/empty-state.tsx";
 import { ErrorBox } from "../ui/error-box.tsx";
-import { visibleText } from "../ui/visible-text.ts";
+import { visibleText } from "../../base/visible-text.ts";
 import { followLedger } from "./follow-ledger.ts";
 import { rememberLedger } from "./known-jobs.ts";
 import type { JobProgress } from "./ledger-reader.ts";

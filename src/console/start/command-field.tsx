@@ -1,7 +1,7 @@
 import { type Signal, useComputed, useSignal } from "@preact/signals";
 import { useId } from "preact/hooks";
 import { Field } from "../ui/field.tsx";
-import { visibleText } from "../ui/visible-text.ts";
+import { visibleText } from "../../base/visible-text.ts";
 import { findPast, type PastStart } from "./history.ts";
 
 const SHOWN = 6;

@@ -12,7 +12,7 @@ import { commandLine } from "../ui/command-line.ts";
 import { Dialog } from "../ui/dialog.tsx";
 import { ErrorBox } from "../ui/error-box.tsx";
 import { Field } from "../ui/field.tsx";
-import { visibleText } from "../ui/visible-text.ts";
+import { visibleText } from "../../base/visible-text.ts";
 import { CommandField } from "./command-field.tsx";
 import { DirectoryField } from "./directory-field.tsx";
 import { EnvironmentRows, type Variable } from "./environment-rows.tsx";

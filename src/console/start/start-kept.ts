@@ -1,6 +1,6 @@
 import { ExecError, type Host, type SandboxPreset, SpawnError } from "../../client/browser.ts";
 import { describeError } from "../connection/describe-error.ts";
-import { visibleText } from "../ui/visible-text.ts";
+import { visibleText } from "../../base/visible-text.ts";
 import type { Variable } from "./environment-rows.tsx";
 
 export interface KeptStart {

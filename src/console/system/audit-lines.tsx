@@ -3,7 +3,7 @@ import { useHost } from "../connection/use-host.ts";
 import { IconButton } from "../ui/button.tsx";
 import { EmptyState } from "../ui/empty-state.tsx";
 import { ErrorBox } from "../ui/error-box.tsx";
-import { visibleText } from "../ui/visible-text.ts";
+import { visibleText } from "../../base/visible-text.ts";
 import { Failure } from "./failure.tsx";
 import { type AuditLine, readAuditLine } from "./read-audit-line.ts";
 import { usePolled } from "../ui/use-polled.ts";

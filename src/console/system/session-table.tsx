@@ -1,7 +1,7 @@
 import { useHost } from "../connection/use-host.ts";
 import { Badge } from "../ui/badge.tsx";
 import { formatSpan } from "../ui/format.ts";
-import { visibleText } from "../ui/visible-text.ts";
+import { visibleText } from "../../base/visible-text.ts";
 import { Failure } from "./failure.tsx";
 import { usePolled } from "../ui/use-polled.ts";
 

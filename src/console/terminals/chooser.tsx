@@ -7,7 +7,7 @@ import { Button } from "../ui/button.tsx";
 import { EmptyState } from "../ui/empty-state.tsx";
 import { Icon } from "../ui/icon.tsx";
 import { Keys } from "../ui/keys.tsx";
-import { visibleText } from "../ui/visible-text.ts";
+import { visibleText } from "../../base/visible-text.ts";
 import { pathOf } from "./addresses.ts";
 import { keptTerminals } from "./kept-terminals.ts";
 import type { PaneLayout } from "./layout.ts";

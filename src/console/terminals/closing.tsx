@@ -4,7 +4,7 @@ import { serverLink } from "../connection/server-link.ts";
 import { Button } from "../ui/button.tsx";
 import { Dialog } from "../ui/dialog.tsx";
 import { toast } from "../ui/toast.tsx";
-import { visibleText } from "../ui/visible-text.ts";
+import { visibleText } from "../../base/visible-text.ts";
 import { findTerminal, keptTerminals } from "./kept-terminals.ts";
 import { closePane, keyOf, type PaneLayout } from "./layout.ts";
 import { layout } from "./open-terminals.ts";

@@ -5,7 +5,7 @@ import { theme } from "../frame/theme.ts";
 import { confirm } from "../ui/confirm.tsx";
 import { copyText } from "../ui/copy-text.ts";
 import { toast } from "../ui/toast.tsx";
-import { visibleText } from "../ui/visible-text.ts";
+import { visibleText } from "../../base/visible-text.ts";
 import { Emulator } from "./emulator.ts";
 import { findTerminal, keptTerminals } from "./kept-terminals.ts";
 import { type PaneLayout, keyOf } from "./layout.ts";

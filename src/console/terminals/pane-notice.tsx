@@ -8,7 +8,7 @@ import { pathTo } from "../frame/router.ts";
 import { Badge } from "../ui/badge.tsx";
 import { Button } from "../ui/button.tsx";
 import { toast } from "../ui/toast.tsx";
-import { visibleText } from "../ui/visible-text.ts";
+import { visibleText } from "../../base/visible-text.ts";
 import { lastCommand } from "./last-commands.ts";
 import { keyOf, type PaneLayout } from "./layout.ts";
 import type { PaneModel } from "./pane-model.tsx";

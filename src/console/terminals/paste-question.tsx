@@ -1,4 +1,4 @@
-import { visibleText } from "../ui/visible-text.ts";
+import { visibleText } from "../../base/visible-text.ts";
 import type { PasteContents } from "./paste.ts";
 
 const SHOWN_LINES = 12;

@@ -1,5 +1,5 @@
 import { IconButton } from "../ui/button.tsx";
-import { visibleText } from "../ui/visible-text.ts";
+import { visibleText } from "../../base/visible-text.ts";
 import { askToClose } from "./closing.tsx";
 import { followPointer } from "./follow-pointer.ts";
 import {

@@ -4,7 +4,7 @@ import { isAllowed } from "../connection/server-link.ts";
 import { useHost } from "../connection/use-host.ts";
 import { IconButton } from "../ui/button.tsx";
 import { Icon } from "../ui/icon.tsx";
-import { visibleText } from "../ui/visible-text.ts";
+import { visibleText } from "../../base/visible-text.ts";
 import { askToClose } from "./closing.tsx";
 import { keyOf, panesOf, renameTab, selectTab, type TabLayout } from "./layout.ts";
 import { layout, openNew } from "./open-terminals.ts";

@@ -1,6 +1,6 @@
+import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { isNarrow } from "./narrow.ts";
 import { rowWindow, scrollTo } from "./row-window.ts";
 import { useRowView } from "./use-row-view.ts";
 
@@ -55,3 +55,11 @@ export function RowGrid<Row>({ rows, keyOf, cursor, currentId, ...props }: RowGr
     </div>
   );
 }
+
+const query = matchMedia("(max-width: 760px)");
+
+/** Whether the page is as narrow as on a phone. */
+export const isNarrow = signal(query.matches);
+query.addEventListener("change", ({ matches }) => {
+  isNarrow.value = matches;
+});

@@ -1,6 +1,5 @@
 import { expect, it } from "vitest";
-import { JsonParts } from "../../rpc/json-parts.ts";
-import { JsonText } from "../../rpc/json-text.ts";
+import { JsonText, JsonParts } from "../../rpc/json-text.ts";
 import { answerBytes } from "./answer-bytes.ts";
 
 /** As the contents of a file are answered, with and without a member after them. */

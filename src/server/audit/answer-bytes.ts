@@ -1,5 +1,4 @@
-import { JsonParts } from "../../rpc/json-parts.ts";
-import { JsonText } from "../../rpc/json-text.ts";
+import { JsonText, JsonParts } from "../../rpc/json-text.ts";
 
 /** More than the JSON around the contents of a file has at either end. */
 const EDGE_BYTES = 64;

@@ -1,3 +1,4 @@
+import { invalidParams } from "../wire/refusals.ts";
 import { decodeBase64, encodeBase64 } from "../../base/base64.ts";
 import { RpcError } from "../../base/errors.ts";
 import type { ProcessStarter } from "../../capabilities/process/process-starter.ts";
@@ -14,7 +15,6 @@ import type { ServerLimits } from "../settings/limits.ts";
 import { EventPump } from "../sessions/event-pump.ts";
 import { writeInput } from "../sessions/process-input.ts";
 import { checkSpecKind } from "../sessions/spec-kind.ts";
-import { invalidParams } from "../wire/invalid-params.ts";
 import type { Sandboxes } from "../sandbox/sandboxes.ts";
 import { decodeCwd, startError } from "./process-handlers.ts";
 

@@ -1,6 +1,6 @@
 import type { RpcError } from "../../base/errors.ts";
 import type { ClientConnection } from "./client-connection.ts";
-import { refusal } from "../wire/refusal.ts";
+import { refusal } from "../wire/refusals.ts";
 import type { Controlled } from "../sessions/controlled.ts";
 import type { ProcessEntry } from "../sessions/process-table.ts";
 

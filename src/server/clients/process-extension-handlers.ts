@@ -11,7 +11,7 @@ import { permissionDenied } from "../access/check-rights.ts";
 import type { KeptProcesses } from "../sessions/kept-processes.ts";
 import type { ClientConnection } from "./client-connection.ts";
 import { known, visible } from "./known-process.ts";
-import { refusal } from "../wire/refusal.ts";
+import { refusal } from "../wire/refusals.ts";
 import { whenStarted } from "../sessions/when-started.ts";
 import { waitForProcess } from "../sessions/wait-for-process.ts";
 import { listProcesses, wireSize } from "./list-processes.ts";

@@ -27,12 +27,10 @@ import { pathFromParam } from "../wire/path-param.ts";
 import { networkLaunch } from "../sandbox/network-launch.ts";
 import type { ProcessNetworks } from "../sandbox/process-network.ts";
 import { writeInput } from "../sessions/process-input.ts";
-import { invalidParams } from "../wire/invalid-params.ts";
 import { waitForProcess } from "../sessions/wait-for-process.ts";
 import type { StartDetails } from "../sessions/process-table.ts";
 import { checkSpecKind } from "../sessions/spec-kind.ts";
-import { refusal } from "../wire/refusal.ts";
-import { refuseManagedNetwork } from "./refuse-protection.ts";
+import { refusal, invalidParams } from "../wire/refusals.ts";
 import type { Sandboxes } from "../sandbox/sandboxes.ts";
 import { writeWithoutId } from "./write-without-id.ts";
 import { WriteIds } from "../sessions/write-ids.ts";
@@ -358,4 +356,11 @@ function readResult(process: ManagedProcess, { afterSeq, maxBytes }: ProcessRead
     `{"chunks":[${items.join(",")}],"nextSeq":${next},"exited":${exitCode !== undefined},"exitCode":${exitCode ?? null},` +
       `"closed":${closed},"failure":null,"sandboxDenied":${sandboxDenied}${report === undefined ? "" : `,"exit":${JSON.stringify(report)}`}}`,
   );
+}
+
+/** In a sandbox, a managed network is the proxy that comes with it. */
+export function refuseManagedNetwork({ enforceManagedNetwork, networkProxy, sandbox }: ProcessStart): void {
+  const needsProxy = enforceManagedNetwork === true && sandbox !== undefined && sandbox !== null;
+  if (needsProxy && (networkProxy === undefined || networkProxy === null))
+    throw invalidParams("enforceManagedNetwork needs a networkProxy: this server manages no other network");
 }

@@ -2,7 +2,7 @@ import type { StartRequest } from "../../capabilities/process/start-request.ts";
 import type { Keep, ProcessStart } from "../../protocol/process.ts";
 import type { ClientConnection } from "./client-connection.ts";
 import type { StartDetails } from "../sessions/process-table.ts";
-import { refusal } from "../wire/refusal.ts";
+import { refusal } from "../wire/refusals.ts";
 import type { Session } from "../sessions/session.ts";
 import type { KeptProcesses } from "../sessions/kept-processes.ts";
 

@@ -13,7 +13,6 @@ import { LoginLog } from "../access/refused-logins.ts";
 import { type ConsoleError, sendAsset, sendError, sendIndex, sendJson, sendNotFound } from "./answers.ts";
 import { ConsoleAssets } from "./assets.ts";
 import { consoleKey, prepareKey } from "./console-key.ts";
-import type { ConsoleOptions } from "./console-options.ts";
 import { LinkTokens, type NewLink } from "./link-tokens.ts";
 import { type Holder, SessionSecrets } from "./session-secrets.ts";
 import { type Caller, type PageAdmission, readJson, SignIn } from "./sign-in.ts";
@@ -218,3 +217,14 @@ const FOREIGN: ConsoleError = {
   error: "foreign-origin",
   message: "Only the page of this server may sign in",
 };
+
+/** How the web console is served. */
+export interface ConsoleOptions {
+  /**
+   * File with the key of the sessions of browsers, which is made if it is missing. Default: a key in memory, so that
+   * browsers have to sign in again after a restart.
+   */
+  readonly keyFile?: string | undefined;
+  /** Directory of the built page. Default: the one of this package. */
+  readonly directory?: string | undefined;
+}

@@ -1,3 +1,4 @@
+import { invalidParams } from "../wire/refusals.ts";
 import { hostname } from "node:os";
 import { CapabilityError } from "../../base/errors.ts";
 import { uriFromPath } from "../../base/file-uri.ts";
@@ -13,7 +14,6 @@ import type { Params } from "../../protocol/index.ts";
 import type { Handlers } from "../../rpc/router.ts";
 import type { FileClient } from "./file-client.ts";
 import type { Places } from "./places.ts";
-import { invalidParams } from "../wire/invalid-params.ts";
 import { callInside } from "./confined/call-inside.ts";
 import type { FileHelpers } from "./confined/file-helpers.ts";
 import type { FilePolicy } from "./confined/file-policy.ts";

@@ -1,10 +1,10 @@
+import { invalidParams } from "../wire/refusals.ts";
 import { decodeBase64, encodeBase64 } from "../../base/base64.ts";
 import { inFiles } from "../../capabilities/files/file-error.ts";
 import type { Handlers } from "../../rpc/router.ts";
 import { BulkAnswer } from "../wire/bulk-answer.ts";
 import type { FileClient } from "./file-client.ts";
 import { handlesOf } from "./open-handles.ts";
-import { invalidParams } from "../wire/invalid-params.ts";
 import type { PlaceOf } from "./place-of.ts";
 
 /** From this size on, an answer is assembled as bytes: stringifying it would check every character. */

@@ -1,3 +1,4 @@
+import { invalidParams } from "../wire/refusals.ts";
 import { statSync } from "node:fs";
 import { CapabilityError } from "../../base/errors.ts";
 import { ForeignPathError, PathUriError } from "../../base/file-uri.ts";
@@ -6,7 +7,6 @@ import { type FileAccess, freeAccess, sandboxedAccess } from "../../capabilities
 import { toNativePath } from "../../capabilities/files/native-path.ts";
 import { Place } from "../../capabilities/files/place.ts";
 import type { Rights } from "../access/rights.ts";
-import { invalidParams } from "../wire/invalid-params.ts";
 import { pathFromParam } from "../wire/path-param.ts";
 
 /**

@@ -1,8 +1,7 @@
 import { RpcError } from "../../base/errors.ts";
 import type { HttpResponse } from "../../capabilities/http/http-message.ts";
 import { RpcCode } from "../../protocol/errors.ts";
-import type { JsonParts } from "../../rpc/json-parts.ts";
-import type { JsonText } from "../../rpc/json-text.ts";
+import type { JsonText, JsonParts } from "../../rpc/json-text.ts";
 import type { ActiveHttpRequest } from "./active-http-request.ts";
 import { Base64Answer } from "../wire/base64-answer.ts";
 import type { Reservation } from "../wire/byte-budget.ts";

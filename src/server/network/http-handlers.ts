@@ -1,3 +1,4 @@
+import { invalidParams } from "../wire/refusals.ts";
 import { base64Length } from "../../capabilities/base64-into.ts";
 import { decodeBase64 } from "../../base/base64.ts";
 import { CapabilityError, RpcError } from "../../base/errors.ts";
@@ -15,7 +16,6 @@ import { DeferredAnswer } from "../../rpc/deferred-answer.ts";
 import { ActiveHttpRequest } from "./active-http-request.ts";
 import type { Reservation } from "../wire/byte-budget.ts";
 import type { ClientConnection } from "../clients/client-connection.ts";
-import { invalidParams } from "../wire/invalid-params.ts";
 import type { Sandboxes } from "../sandbox/sandboxes.ts";
 import { answerWithBody, streamBody } from "./http-body.ts";
 

@@ -1,6 +1,6 @@
+import { invalidParams } from "../wire/refusals.ts";
 import { CapabilityError } from "../../base/errors.ts";
 import { TcpConnection, type TcpPlace } from "../../capabilities/tcp/tcp-connection.ts";
-import { invalidParams } from "../wire/invalid-params.ts";
 import { limitError } from "../settings/limit-error.ts";
 
 /** The TCP connections of one client, which end with it. */

@@ -1,10 +1,10 @@
+import { invalidParams } from "../wire/refusals.ts";
 import { decodeBase64, encodeBase64 } from "../../base/base64.ts";
 import { RpcError } from "../../base/errors.ts";
 import { RpcCode } from "../../protocol/errors.ts";
 import { DeferredAnswer, LazyAnswer } from "../../rpc/deferred-answer.ts";
 import type { Handlers } from "../../rpc/router.ts";
 import type { ClientConnection } from "../clients/client-connection.ts";
-import { invalidParams } from "../wire/invalid-params.ts";
 import type { ServerLimits } from "../settings/limits.ts";
 import type { Sandboxes } from "../sandbox/sandboxes.ts";
 import { TcpConnections } from "./tcp-connections.ts";

@@ -1,9 +1,9 @@
+import { invalidParams } from "../wire/refusals.ts";
 import { isAbsolute } from "node:path";
 import { CapabilityError } from "../../base/errors.ts";
 import { NetworkRules } from "../../capabilities/network-proxy/network-rules.ts";
 import type { NetworkProxyConfig } from "../../protocol/network.ts";
 import type { ProcessStart } from "../../protocol/process.ts";
-import { invalidParams } from "../wire/invalid-params.ts";
 
 /** Longest process id about which a client is asked, in bytes. */
 const MAX_ASKED_ID_BYTES = 256;

@@ -2,8 +2,11 @@ import { existsSync } from "node:fs";
 import { RpcError, UsageError } from "../../base/errors.ts";
 import { uriFromPath } from "../../base/file-uri.ts";
 import type { Logger } from "../../base/logger.ts";
-import { ruleSets, type SandboxPolicy } from "../../capabilities/sandbox/policy/sandbox-policy.ts";
-import { SandboxRefusal } from "../../capabilities/sandbox/policy/sandbox-refusal.ts";
+import {
+  ruleSets,
+  type SandboxPolicy,
+  SandboxRefusal,
+} from "../../capabilities/sandbox/policy/sandbox-policy.ts";
 import { exposedFile } from "../../capabilities/sandbox/view/exposed-file.ts";
 import { systemDisk } from "../../capabilities/sandbox/view/disk.ts";
 import { PathWalk } from "../../capabilities/sandbox/view/path-walk.ts";

@@ -1,3 +1,4 @@
+import { invalidParams } from "../wire/refusals.ts";
 import { CapabilityError, RpcError } from "../../base/errors.ts";
 import { ForeignPathError, PathUriError } from "../../base/file-uri.ts";
 import {
@@ -16,7 +17,6 @@ import type {
   SpecialPath,
 } from "../../protocol/sandbox.ts";
 import { pathFromParam } from "../wire/path-param.ts";
-import { invalidParams } from "../wire/invalid-params.ts";
 
 /** The request that brings a context. */
 export type SandboxSubject =

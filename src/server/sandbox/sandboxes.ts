@@ -2,8 +2,12 @@ import { CapabilityError, RpcError } from "../../base/errors.ts";
 import { type Logger, silentLogger } from "../../base/logger.ts";
 import type { FileView } from "../../capabilities/sandbox/view/file-view.ts";
 import type { Confinement } from "../../capabilities/sandbox/sandbox.ts";
-import { narrow, ruleSets, type SandboxPolicy } from "../../capabilities/sandbox/policy/sandbox-policy.ts";
-import { SandboxRefusal } from "../../capabilities/sandbox/policy/sandbox-refusal.ts";
+import {
+  narrow,
+  ruleSets,
+  type SandboxPolicy,
+  SandboxRefusal,
+} from "../../capabilities/sandbox/policy/sandbox-policy.ts";
 import { filesInSharedDirectories, type ServerFiles } from "../../capabilities/sandbox/view/server-files.ts";
 import { viewInTurns, viewOf } from "../../capabilities/sandbox/view/view-of.ts";
 import { RpcCode } from "../../protocol/errors.ts";

@@ -5,7 +5,7 @@ import { readLastLines } from "../audit/last-lines.ts";
 import type { ClientConnection } from "../clients/client-connection.ts";
 import type { Cordon } from "../settings/cordon.ts";
 import { LIMIT_NAMES, limitKey, LIMITS, type LimitName, type ServerLimits } from "../settings/limits.ts";
-import { refusal } from "../wire/refusal.ts";
+import { refusal } from "../wire/refusals.ts";
 import type { ServerState } from "../settings/server-state.ts";
 import type { Session } from "../sessions/session.ts";
 import { sessionLabel } from "../wire/session-label.ts";

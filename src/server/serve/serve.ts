@@ -5,8 +5,7 @@ import { OwnListeners } from "../../capabilities/network-proxy/own-listeners.ts"
 import { describeErrno } from "../../native/os-error.ts";
 import { listenWebSocket, type WebSocketListener } from "../../transport/websocket/websocket-server.ts";
 import { admissionFor, type AdmissionPolicy } from "./admission.ts";
-import { Console } from "../console/console.ts";
-import type { ConsoleOptions } from "../console/console-options.ts";
+import { Console, type ConsoleOptions } from "../console/console.ts";
 import { type Authenticator, createAuthenticator } from "../access/authentication.ts";
 import { LoginLog } from "../access/refused-logins.ts";
 import { rightsContext } from "../access/rights-context.ts";

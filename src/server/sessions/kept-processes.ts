@@ -8,7 +8,7 @@ import { limitError } from "../settings/limit-error.ts";
 import type { ServerLimits } from "../settings/limits.ts";
 import type { ProcessSlot } from "./process-quota.ts";
 import { type ProcessEntry, ProcessTable, type StartDetails } from "./process-table.ts";
-import { refusal } from "../wire/refusal.ts";
+import { refusal } from "../wire/refusals.ts";
 import { Attachment } from "./attachment.ts";
 import { hasRightsOf, type KeptClient, modeFor } from "./kept-access.ts";
 import { Audience } from "./audience.ts";

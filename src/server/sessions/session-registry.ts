@@ -4,7 +4,7 @@ import { RpcCode } from "../../protocol/errors.ts";
 import { isAnonymous } from "../access/principal.ts";
 import { reaches, type Rights } from "../access/rights.ts";
 import { limitError } from "../settings/limit-error.ts";
-import { refusal } from "../wire/refusal.ts";
+import { refusal } from "../wire/refusals.ts";
 import type { Peer } from "../wire/peer.ts";
 import type { Session } from "./session.ts";
 

@@ -1,6 +1,5 @@
 import { base64Between, base64Length } from "../../capabilities/base64-into.ts";
-import { JsonParts } from "../../rpc/json-parts.ts";
-import { JsonText } from "../../rpc/json-text.ts";
+import { JsonText, JsonParts } from "../../rpc/json-text.ts";
 
 /** Bytes collected before encoding. A multiple of 3, so that each block encodes without padding. */
 const BLOCK_BYTES = 192 * 1024;

@@ -1,6 +1,6 @@
+import { JsonParts } from "../../rpc/json-text.ts";
 import { base64Between } from "../../capabilities/base64-into.ts";
 import { bulkBuffers } from "../../capabilities/bulk-buffers.ts";
-import { JsonParts } from "../../rpc/json-parts.ts";
 
 /** Below this size, fresh memory is as cheap as reused memory. */
 const SMALL_BYTES = 64 * 1024;

@@ -3,8 +3,7 @@ import type { ProcessEvent } from "../../capabilities/process/output/output-log.
 import type { IdText } from "../../protocol/envelope.ts";
 import { RpcCode } from "../../protocol/errors.ts";
 import { Connection } from "../../rpc/connection.ts";
-import { JsonParts } from "../../rpc/json-parts.ts";
-import { JsonText } from "../../rpc/json-text.ts";
+import { JsonText, JsonParts } from "../../rpc/json-text.ts";
 import type { Transport } from "../../transport/transport.ts";
 import { bulkMessage } from "./bulk-message.ts";
 import { eventMessage } from "./event-message.ts";

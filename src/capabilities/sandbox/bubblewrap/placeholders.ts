@@ -1,3 +1,4 @@
+import { SandboxRefusal } from "../policy/sandbox-policy.ts";
 import {
   closeSync,
   constants,
@@ -14,7 +15,6 @@ import { setTimeout as delay } from "node:timers/promises";
 import { messageOf } from "../../../base/errors.ts";
 import { tryToLockOpen, tryToShareOpen } from "../../../native/file-lock.ts";
 import { isErrno } from "../../../native/os-error.ts";
-import { SandboxRefusal } from "../policy/sandbox-refusal.ts";
 import type { FileView, ViewMount } from "../view/file-view.ts";
 import { inPinnedDirectory } from "./pinned-paths.ts";
 import { isProtectedName } from "../view/protected-names.ts";

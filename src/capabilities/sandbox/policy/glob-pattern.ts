@@ -1,5 +1,5 @@
+import { SandboxRefusal } from "./sandbox-policy.ts";
 import { resolveDots } from "../../../base/file-uri.ts";
-import { SandboxRefusal } from "./sandbox-refusal.ts";
 
 /** An absolute pattern: the directory before its first wildcard, and matchers for the names below it. */
 export interface GlobPattern {

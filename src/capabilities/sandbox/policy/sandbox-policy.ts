@@ -1,3 +1,4 @@
+import { CapabilityError } from "../../../base/errors.ts";
 /** What a sandbox allows, independent of how it is enforced. Paths are absolute, native and contain no dots. */
 export interface SandboxPolicy {
   readonly files: "unrestricted" | FileRules;
@@ -47,4 +48,11 @@ const NETWORK_STRENGTH: Record<NetworkMode, number> = { restricted: 0, proxied: 
 
 function weakerNetwork(one: NetworkMode, other: NetworkMode): NetworkMode {
   return NETWORK_STRENGTH[one] <= NETWORK_STRENGTH[other] ? one : other;
+}
+
+/** A policy that cannot be enforced as it is. Nothing may run instead. */
+export class SandboxRefusal extends CapabilityError {
+  constructor(message: string) {
+    super("UNSUPPORTED", message);
+  }
 }

@@ -1,3 +1,4 @@
+import { SandboxRefusal } from "../policy/sandbox-policy.ts";
 import {
   accessSync,
   closeSync,
@@ -13,7 +14,6 @@ import {
 } from "node:fs";
 import { messageOf } from "../../../base/errors.ts";
 import { parentOf } from "./path-names.ts";
-import { SandboxRefusal } from "../policy/sandbox-refusal.ts";
 
 /** What a view needs to know about the disk. */
 export interface Disk {

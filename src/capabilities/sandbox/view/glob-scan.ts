@@ -1,8 +1,8 @@
+import { SandboxRefusal } from "../policy/sandbox-policy.ts";
 import type { Disk } from "./disk.ts";
 import type { GlobPattern } from "../policy/glob-pattern.ts";
 import { childOf } from "./path-names.ts";
 import type { PathWalk } from "./path-walk.ts";
-import { SandboxRefusal } from "../policy/sandbox-refusal.ts";
 
 export interface GlobScan {
   readonly walk: PathWalk;

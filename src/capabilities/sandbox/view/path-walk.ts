@@ -1,6 +1,6 @@
+import { SandboxRefusal } from "../policy/sandbox-policy.ts";
 import type { Disk, DiskEntry } from "./disk.ts";
 import { childOf, parentOf } from "./path-names.ts";
-import { SandboxRefusal } from "../policy/sandbox-refusal.ts";
 
 /** Where a path leads, with all links followed. */
 export interface Destination {

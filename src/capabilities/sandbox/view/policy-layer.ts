@@ -4,8 +4,13 @@ import { type GlobPattern, parseGlob } from "../policy/glob-pattern.ts";
 import { isBelow } from "./path-names.ts";
 import type { Destination, PathWalk } from "./path-walk.ts";
 import { protectedPaths } from "./protected-names.ts";
-import { type FileAccess, type FileRules, ruleSets, type SandboxPolicy } from "../policy/sandbox-policy.ts";
-import { SandboxRefusal } from "../policy/sandbox-refusal.ts";
+import {
+  type FileAccess,
+  type FileRules,
+  ruleSets,
+  type SandboxPolicy,
+  SandboxRefusal,
+} from "../policy/sandbox-policy.ts";
 import { SYSTEM_DIRECTORIES } from "./system-directories.ts";
 
 /** One set of rules, with real paths. */

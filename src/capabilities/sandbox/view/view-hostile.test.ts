@@ -1,8 +1,7 @@
 import { readdirSync } from "node:fs";
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
-import type { FileRule } from "../policy/sandbox-policy.ts";
-import { SandboxRefusal } from "../policy/sandbox-refusal.ts";
+import { type FileRule, SandboxRefusal } from "../policy/sandbox-policy.ts";
 import { viewOf } from "./view-of.ts";
 
 const RUNS = 1500;

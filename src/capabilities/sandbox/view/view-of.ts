@@ -7,8 +7,7 @@ import { childOf, isBelow, parentOf } from "./path-names.ts";
 import { type CrossedLink, PathWalk } from "./path-walk.ts";
 import { type Crossing, isOwn, layersOf, type PolicyLayer } from "./policy-layer.ts";
 import { hideDirectories, hidingPlaces, namesOf, type ServerFiles } from "./server-files.ts";
-import type { SandboxPolicy } from "../policy/sandbox-policy.ts";
-import { SandboxRefusal } from "../policy/sandbox-refusal.ts";
+import { type SandboxPolicy, SandboxRefusal } from "../policy/sandbox-policy.ts";
 
 export interface ViewOptions {
   /** Are out of reach in every policy. Default: none. */

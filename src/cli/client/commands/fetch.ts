@@ -1,8 +1,8 @@
+import { repeated } from "../arguments.ts";
 import type { Command } from "commander";
 import { endWith } from "../outcome/end-with.ts";
 import type { FetchOptions } from "../fetching/fetch-options.ts";
 import { fetchUrl } from "../fetching/fetch-url.ts";
-import { repeated } from "../arguments/repeated.ts";
 import { withTarget } from "../target/target-options.ts";
 
 const EXAMPLES = `

@@ -7,7 +7,7 @@ import { drain } from "../fleet/drain-executors.ts";
 import { type ListOptions, listFleets } from "../fleet/list-fleets.ts";
 import { type Labels, parseLabels } from "../fleet/parse-labels.ts";
 import { watchFleet } from "../fleet/watch-fleet.ts";
-import { parseDurationArgument } from "../arguments/duration-argument.ts";
+import { parseDurationArgument } from "../arguments.ts";
 
 const EXAMPLES = `
 A fleet is a table of ~/.config/exec-server/hosts.toml:

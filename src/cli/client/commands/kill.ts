@@ -1,3 +1,4 @@
+import type { ExitReport } from "../../../client/routes/process-events.ts";
 import { type Command, Option } from "commander";
 import { within } from "../../../base/deadlines.ts";
 import type { Host } from "../../../client/host/host.ts";
@@ -6,9 +7,8 @@ import type { SignalName } from "../../../protocol/process.ts";
 import { endWith } from "../outcome/end-with.ts";
 import { asFailure, Failure } from "../outcome/failure.ts";
 import { attachByName, connectNamed } from "../kept/attach.ts";
-import { endText } from "../kept/end-text.ts";
 import { parseSignal } from "../kept/parse-signal.ts";
-import { parseDurationArgument } from "../arguments/duration-argument.ts";
+import { parseDurationArgument } from "../arguments.ts";
 import { complain } from "../print/complain.ts";
 import { print } from "../print/output.ts";
 import { type TargetOptions, withTarget } from "../target/target-options.ts";
@@ -96,4 +96,15 @@ function stillHeld(name: string): Failure {
   return new Failure(
     `${name} has ended, but something that it started keeps its output open, and was not ended`,
   );
+}
+
+/** How a process ended, in words. */
+export function endText({ exitCode, signal, timedOut }: ExitReport): string {
+  const how =
+    typeof signal === "string"
+      ? `ended by ${signal}`
+      : exitCode === null
+        ? "ended"
+        : `exited with ${exitCode}`;
+  return timedOut === true ? `${how} after its time was up` : how;
 }

@@ -1,8 +1,9 @@
+import { repeated } from "../arguments.ts";
+import { targetName } from "../target/target.ts";
 import { type Command, Option } from "commander";
 import type { JsonValue } from "../../../rows/engine/row.ts";
 import { SANDBOX_PRESETS, type SandboxPreset } from "../../../protocol/sandbox-options.ts";
 import { endWith, type End } from "../outcome/end-with.ts";
-import { repeated } from "../arguments/repeated.ts";
 import { openChosenFleet } from "../fleet/chosen-machines.ts";
 import { fleetOptions, type JobFlags, jobFiles, jobOptions, withJob } from "../rows/job-flags.ts";
 import { readSchema } from "../rows/read-schema.ts";
@@ -11,7 +12,6 @@ import { showCommands } from "../rows/show-commands.ts";
 import { startOptions } from "../running/start-options.ts";
 import { openTarget } from "../target/connect-target.ts";
 import { resolveTarget } from "../target/resolve-target.ts";
-import { targetName } from "../target/target-name.ts";
 import { withTarget } from "../target/target-options.ts";
 
 interface MapFlags extends JobFlags {

@@ -1,10 +1,10 @@
+import { repeated } from "../arguments.ts";
 import { existsSync } from "node:fs";
 import type { Command } from "commander";
 import { CastWriter } from "../cast/cast-file.ts";
 import { recordProcess } from "../cast/record-process.ts";
 import { endWith } from "../outcome/end-with.ts";
 import { asFailure, Failure, OWN_FAILURE_STATUS } from "../outcome/failure.ts";
-import { repeated } from "../arguments/repeated.ts";
 import { checkProgram, failedStart } from "../outcome/exit-status.ts";
 import { homeOf, loginShell } from "../running/login-shell.ts";
 import { startOptions } from "../running/start-options.ts";

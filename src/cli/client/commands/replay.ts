@@ -3,7 +3,7 @@ import { type Command, InvalidArgumentError } from "commander";
 import { MAX_TIMER_MS } from "../../../base/duration.ts";
 import { readCast } from "../cast/cast-file.ts";
 import { type End, endWith } from "../outcome/end-with.ts";
-import { parseDurationArgument } from "../arguments/duration-argument.ts";
+import { parseDurationArgument } from "../arguments.ts";
 import { print } from "../print/output.ts";
 import { LocalTerminal } from "../terminal/local-terminal.ts";
 import { leaveScreen } from "../terminal/sequences.ts";

@@ -1,8 +1,8 @@
+import { repeated } from "../arguments.ts";
 import type { Command } from "commander";
 import { type End, endWith } from "../outcome/end-with.ts";
 import { asFailure, OWN_FAILURE_STATUS } from "../outcome/failure.ts";
 import { failedStart } from "../outcome/exit-status.ts";
-import { repeated } from "../arguments/repeated.ts";
 import { homeOf, loginShell } from "../running/login-shell.ts";
 import { startOptions } from "../running/start-options.ts";
 import { connectTarget } from "../target/connect-target.ts";

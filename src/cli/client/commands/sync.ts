@@ -1,6 +1,6 @@
+import { repeated } from "../arguments.ts";
 import type { Command } from "commander";
 import { endWith } from "../outcome/end-with.ts";
-import { repeated } from "../arguments/repeated.ts";
 import { syncDirectories, type SyncOptions } from "../syncing/sync-directories.ts";
 import { withTarget } from "../target/target-options.ts";
 

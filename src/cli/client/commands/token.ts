@@ -1,3 +1,4 @@
+import { repeated } from "../arguments.ts";
 import { type Command, Option } from "commander";
 import { SANDBOX_PRESETS } from "../../../protocol/sandbox-options.ts";
 import { PRESETS } from "../../../server/settings/presets.ts";
@@ -7,7 +8,6 @@ import { complain } from "../print/complain.ts";
 import { print, printJson, stdoutColors, terminalWidth } from "../print/output.ts";
 import { printable } from "../print/printable.ts";
 import { table } from "../print/table.ts";
-import { repeated } from "../arguments/repeated.ts";
 import { replaceFile } from "../target/hosts/replace-file.ts";
 import { withoutOlderDigest, withSecondDigest, withToken } from "../tokens/edit-table.ts";
 import { newToken } from "../tokens/new-token.ts";

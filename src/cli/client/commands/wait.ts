@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { endWith } from "../outcome/end-with.ts";
 import { asFailure, Failure, OWN_FAILURE_STATUS } from "../outcome/failure.ts";
 import { attachByName, connectNamed } from "../kept/attach.ts";
-import { parseDurationArgument } from "../arguments/duration-argument.ts";
+import { parseDurationArgument } from "../arguments.ts";
 import { formatDuration } from "../print/amounts.ts";
 import { printJson } from "../print/output.ts";
 import { statusOf, TIMED_OUT_STATUS } from "../outcome/exit-status.ts";

@@ -1,7 +1,6 @@
 import { ConnectionError } from "../../../base/errors.ts";
 import type { Host } from "../../../client/host/host.ts";
-import { Failure } from "../outcome/failure.ts";
-import { oneLine } from "../outcome/one-line.ts";
+import { Failure, oneLine } from "../outcome/failure.ts";
 import { type Connected, connectTarget } from "../target/connect-target.ts";
 import { isRemotePath, optionsFor, parseRemotePath } from "../target/remote-path.ts";
 import type { TargetOptions } from "../target/target-options.ts";

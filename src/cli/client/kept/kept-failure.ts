@@ -1,6 +1,5 @@
 import { ExecError } from "../../../base/errors.ts";
-import { Failure } from "../outcome/failure.ts";
-import { oneLine } from "../outcome/one-line.ts";
+import { Failure, oneLine } from "../outcome/failure.ts";
 
 /** A name that is not known gets a remedy; any other error is returned as it is. */
 export function keptFailure(error: unknown, name: string): unknown {

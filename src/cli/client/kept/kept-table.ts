@@ -2,7 +2,6 @@ import type { ListedProcess } from "../../../protocol/process-extensions.ts";
 import { formatDuration } from "../print/amounts.ts";
 import type { Colors } from "../print/colors.ts";
 import { table } from "../print/table.ts";
-import { commandText } from "./command-text.ts";
 import { nameOf, ownerText } from "./kept-name.ts";
 
 interface TableContext {
@@ -47,4 +46,11 @@ function statusText({ state, exitCode, signal, endedAtMs }: ListedProcess, now: 
 function painted(text: string, { state, exitCode }: ListedProcess, colors: Colors): string {
   if (state === "running") return colors.green(text);
   return exitCode === 0 ? colors.dim(text) : colors.red(text);
+}
+
+const PLAIN = /^[\w@%+=:,./-]+$/;
+
+/** A command as it could be typed in a shell. */
+export function commandText(argv: readonly string[]): string {
+  return argv.map((word) => (PLAIN.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`)).join(" ");
 }

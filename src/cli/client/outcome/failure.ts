@@ -1,6 +1,5 @@
 import { ConnectionError, ExecError } from "../../../base/errors.ts";
 import { describeFileError } from "../../shared/describe-file-error.ts";
-import { oneLine } from "./one-line.ts";
 import { tokenRemedy } from "./token-remedy.ts";
 
 /** The program ends with this status because of a mistake in the command line. */
@@ -58,4 +57,13 @@ function withRemedy(error: ExecError): string {
   if (error.errno === "ECONNREFUSED" || error.errno === "ENOENT")
     return `${message}; is the server running there?`;
   return message;
+}
+
+/** Joins the lines of a message. */
+export function oneLine(text: string): string {
+  return text
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "")
+    .join(" ");
 }

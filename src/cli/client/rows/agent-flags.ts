@@ -1,12 +1,12 @@
+import { repeated } from "../arguments.ts";
+import { targetName } from "../target/target.ts";
 import { type Command, Option } from "commander";
 import type { Host } from "../../../client/host/host.ts";
 import { SANDBOX_PRESETS, type SandboxPreset } from "../../../protocol/sandbox-options.ts";
 import type { AgentCommands, AgentWorkOptions } from "../../../rows/agents/agent-work.ts";
-import { repeated } from "../arguments/repeated.ts";
 import { workingDirectory } from "../running/start-options.ts";
 import { openTarget } from "../target/connect-target.ts";
 import { resolveTarget } from "../target/resolve-target.ts";
-import { targetName } from "../target/target-name.ts";
 import type { TargetOptions } from "../target/target-options.ts";
 import { agentEnvironment } from "./agent-environment.ts";
 import { parseCount } from "./job-flags.ts";

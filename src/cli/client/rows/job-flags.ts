@@ -4,7 +4,7 @@ import type { JobFiles, JobOptions } from "../../../rows/job/file-job.ts";
 import type { RowsFleetOptions } from "../../../rows/machines/rows-fleet.ts";
 import { type OnOptions, withOn } from "../fleet/chosen-machines.ts";
 import { usageFailure } from "../outcome/failure.ts";
-import { parseDurationArgument } from "../arguments/duration-argument.ts";
+import { parseDurationArgument } from "../arguments.ts";
 
 /** Options of every command that works on rows. */
 export interface JobFlags extends OnOptions {

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { ResponsesModelOptions } from "../../../rows/agents/model/responses-model.ts";
 import { usageFailure } from "../outcome/failure.ts";
-import { parseDurationArgument } from "../arguments/duration-argument.ts";
+import { parseDurationArgument } from "../arguments.ts";
 
 /** Options that say which model works, and where. */
 export interface ModelFlags {

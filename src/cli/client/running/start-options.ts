@@ -1,9 +1,8 @@
 import type { StartOptions } from "../../../client/process/start-request.ts";
 import type { SandboxPreset } from "../../../protocol/sandbox-options.ts";
 import { usageFailure } from "../outcome/failure.ts";
-import { localDirectory } from "../target/local-directory.ts";
 import type { Connected } from "../target/connect-target.ts";
-import { absolutePath } from "../target/remote-path.ts";
+import { absolutePath, localDirectory } from "../target/remote-path.ts";
 
 /** What the command line says about a start. */
 export interface StartFlags {

@@ -1,8 +1,7 @@
 import { ConnectionError } from "../../../base/errors.ts";
 import type { Host } from "../../../client/host/host.ts";
 import { type CopyPlace, kindOfPlace } from "../copying/copy-place.ts";
-import { Failure } from "../outcome/failure.ts";
-import { oneLine } from "../outcome/one-line.ts";
+import { Failure, oneLine } from "../outcome/failure.ts";
 import { complain } from "../print/complain.ts";
 import { print } from "../print/output.ts";
 import { printableJson } from "../print/printable.ts";

@@ -1,7 +1,6 @@
 import { ConnectionError } from "../../../base/errors.ts";
 import type { NamedFleet } from "./target.ts";
-import { Failure } from "../outcome/failure.ts";
-import { oneLine } from "../outcome/one-line.ts";
+import { Failure, oneLine } from "../outcome/failure.ts";
 
 /** What is told when a fleet cannot be used: which one, and what to do. Other errors stay as they are. */
 export function fleetFailure(error: unknown, { name, address }: Omit<NamedFleet, "token">): unknown {

@@ -1,6 +1,6 @@
+import { Failure } from "../outcome/failure.ts";
 import { posix } from "node:path";
 import { pathFromUri } from "../../../base/file-uri.ts";
-import { localDirectory } from "./local-directory.ts";
 import { readHosts } from "./hosts/hosts-file.ts";
 import type { Connected } from "./connect-target.ts";
 import type { TargetOptions } from "./target-options.ts";
@@ -55,4 +55,13 @@ export function absolutePath({ host, isOwn }: Connected, { path }: RemotePath): 
 function workingDirectory(uri: string | null | undefined): string {
   const path = uri === undefined || uri === null ? "/" : pathFromUri(uri);
   return typeof path === "string" ? path : "/";
+}
+
+/** The working directory of this command. */
+export function localDirectory(): string {
+  try {
+    return process.cwd();
+  } catch {
+    throw new Failure("the working directory does not exist any more; change to another one, or give --cwd");
+  }
 }

@@ -1,3 +1,4 @@
+import { shownUrl } from "../../../base/shown-url.ts";
 import type { ClientTls } from "../../../client/link/client-tls.ts";
 import type { FleetAddress } from "../../../fleet/fleet-address.ts";
 import type { ServerProgram } from "./program/server-child.ts";
@@ -39,3 +40,9 @@ export interface ExecutorTarget {
 
 /** Where a command runs. `own` is the user's own server on this machine, which is started on demand. */
 export type Target = UrlTarget | ProgramTarget | ExecutorTarget | { readonly kind: "own" };
+
+/** What results call a server. */
+export function targetName(target: Target): string {
+  if (target.kind === "own") return "local";
+  return target.kind === "url" ? (target.name ?? shownUrl(target.url)) : target.name;
+}

@@ -1,7 +1,7 @@
 import { signal } from "@preact/signals";
 import { Button } from "../../ui/button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
-import { visibleText } from "../../ui/visible-text.ts";
+import { visibleText } from "../../../base/visible-text.ts";
 import { formatBytes } from "../../ui/format.ts";
 import { nameOf } from "../../frame/paths.ts";
 

@@ -2,7 +2,7 @@ import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { Button } from "../../ui/button.tsx";
 import { ErrorBox } from "../../ui/error-box.tsx";
-import { visibleText } from "../../ui/visible-text.ts";
+import { visibleText } from "../../../base/visible-text.ts";
 import { type FileFrame, FilesFrame } from "../files-frame.tsx";
 import { formatBytes } from "../../ui/format.ts";
 import { nameOf } from "../../frame/paths.ts";

@@ -2,7 +2,7 @@ import type { Signal } from "@preact/signals";
 import { useLayoutEffect } from "preact/hooks";
 import { askBeforeLeaving } from "../../frame/router.ts";
 import { confirm } from "../../ui/confirm.tsx";
-import { visibleText } from "../../ui/visible-text.ts";
+import { visibleText } from "../../../base/visible-text.ts";
 import { nameOf } from "../../frame/paths.ts";
 
 /** Asks before a changed file is left, and before the page is closed. */

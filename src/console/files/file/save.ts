@@ -1,6 +1,6 @@
 import { describeFailure } from "../../connection/describe-error.ts";
 import { toast } from "../../ui/toast.tsx";
-import { visibleText } from "../../ui/visible-text.ts";
+import { visibleText } from "../../../base/visible-text.ts";
 import { bytesOf, type LineEnding } from "../file-content.ts";
 import { nameOf } from "../../frame/paths.ts";
 import type { CodeEditor } from "./code-editor.ts";

@@ -1,10 +1,10 @@
+import { keepsFocus } from "../../ui/field.tsx";
 import { useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { useCommands } from "../../frame/commands.ts";
 import { theme } from "../../frame/theme.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
-import { keepsFocus } from "../../ui/keeps-focus.ts";
 import type { FileContent } from "../file-content.ts";
 import { type FileFrame, FilesFrame } from "../files-frame.tsx";
 import { formatBytes } from "../../ui/format.ts";

@@ -1,5 +1,5 @@
 import { ConnectionError, type FileStat, type Host } from "../../../client/browser.ts";
-import { visibleText } from "../../ui/visible-text.ts";
+import { visibleText } from "../../../base/visible-text.ts";
 import { nameOf, parentOf } from "../../frame/paths.ts";
 import { jobs } from "./jobs.ts";
 import type { Job } from "./job-queue.ts";

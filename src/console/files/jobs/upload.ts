@@ -1,6 +1,6 @@
 import type { Files, Host } from "../../../client/browser.ts";
 import { confirm } from "../../ui/confirm.tsx";
-import { visibleText } from "../../ui/visible-text.ts";
+import { visibleText } from "../../../base/visible-text.ts";
 import { joinPath, nameOf } from "../../frame/paths.ts";
 import { FailedFiles } from "./failed-files.ts";
 import { jobs } from "./jobs.ts";

@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { Button } from "../../ui/button.tsx";
-import { visibleText } from "../../ui/visible-text.ts";
+import { visibleText } from "../../../base/visible-text.ts";
 import { optionOf } from "../check-value.ts";
 import { initialValue } from "../initial-value.ts";
 import { isObject } from "../json-path.ts";

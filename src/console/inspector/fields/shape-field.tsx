@@ -1,6 +1,5 @@
 import { IconButton } from "../../ui/button.tsx";
-import { visibleText } from "../../ui/visible-text.ts";
-import { DocText } from "../doc-text.tsx";
+import { visibleText } from "../../../base/visible-text.ts";
 import { initialValue } from "../initial-value.ts";
 import { pathText } from "../json-path.ts";
 import type { Shape } from "../wire-table.ts";
@@ -110,4 +109,11 @@ function bareTypeText(shape: Shape): string {
   if (shape.kind === "union") return "one of several";
   if (shape.kind === "number") return shape.whole ? "whole number" : "number";
   return shape.kind === "any" ? "any JSON" : shape.kind;
+}
+
+/** A sentence of the protocol, in which code stands between backquotes. */
+export function DocText({ text }: { readonly text: string }) {
+  return (
+    <>{text.split("`").map((part, index) => (index % 2 === 0 ? part : <code key={index}>{part}</code>))}</>
+  );
 }

@@ -2,11 +2,10 @@ import { useSignal } from "@preact/signals";
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { Button } from "../../ui/button.tsx";
 import { EndFollower } from "../../ui/end-follower.ts";
-import { formatBytes } from "../../ui/format.ts";
+import { formatBytes, formatMs } from "../../ui/format.ts";
 import { Icon } from "../../ui/icon.tsx";
 import { rowWindow, scrollTo } from "../../ui/row-window.ts";
-import { visibleText } from "../../ui/visible-text.ts";
-import { formatMs } from "../format-ms.ts";
+import { visibleText } from "../../../base/visible-text.ts";
 import { placeOf } from "./filter-messages.ts";
 import type { LoggedMessage } from "./message-log.ts";
 

@@ -1,8 +1,7 @@
 import { type ReadonlySignal, signal } from "@preact/signals";
 import { listenToMessages, type PassedMessage } from "../../connection/message-tap.ts";
 import { hideSecrets } from "./hide-secrets.ts";
-import { ownText } from "./own-text.ts";
-import { type Envelope, readEnvelope } from "./read-envelope.ts";
+import { type Envelope, readEnvelope, ownText } from "./read-envelope.ts";
 
 export interface LoggedMessage extends Envelope {
   /** Counts the messages since the page was opened. */

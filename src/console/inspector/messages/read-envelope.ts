@@ -1,5 +1,3 @@
-import { ownText } from "./own-text.ts";
-
 /** What a message is, as far as its envelope tells. */
 export interface Envelope {
   readonly kind: "request" | "notification" | "answer" | "error" | "other";
@@ -67,4 +65,9 @@ function envelope({ method, id, hasError }: Parts): Envelope {
   if (method !== undefined) return { kind: "notification", method };
   if (id === undefined) return { kind: "other" };
   return { kind: hasError ? "error" : "answer", id };
+}
+
+/** A part of a text shares the memory of the whole; this one does not. */
+export function ownText(part: string): string {
+  return JSON.parse(JSON.stringify(part)) as string;
 }

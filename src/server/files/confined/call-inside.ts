@@ -2,8 +2,7 @@ import { decodeBase64 } from "../../../base/base64.ts";
 import type { RpcError } from "../../../base/errors.ts";
 import type { MethodName } from "../../../protocol/index.ts";
 import type { Attachment } from "../../../rpc/incoming-request.ts";
-import type { JsonParts } from "../../../rpc/json-parts.ts";
-import type { JsonText } from "../../../rpc/json-text.ts";
+import type { JsonText, JsonParts } from "../../../rpc/json-text.ts";
 import type { Confined } from "./file-helpers.ts";
 
 export type Answer = JsonText | JsonParts;

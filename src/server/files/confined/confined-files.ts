@@ -1,3 +1,4 @@
+import { invalidParams } from "../../wire/refusals.ts";
 import type { RpcError } from "../../../base/errors.ts";
 import { readPlainFile, readPlainMetadata } from "../../../capabilities/files/plain-file.ts";
 import type { MethodName, Params } from "../../../protocol/index.ts";
@@ -12,7 +13,6 @@ import type { Places } from "../places.ts";
 import type { fileHandlers } from "../file-handlers.ts";
 import { metadataOnWire } from "../entries.ts";
 import { noBase64 } from "../whole-files.ts";
-import { invalidParams } from "../../wire/invalid-params.ts";
 import { RpcCode } from "../../../protocol/errors.ts";
 import { type AnyParams, type Answer, callInside, type Contents, contentsOf } from "./call-inside.ts";
 import type { Confined, FileHelpers } from "./file-helpers.ts";

@@ -10,8 +10,7 @@ import type { ExitStatus } from "../../../native/reaper.ts";
 import { checkWireError } from "../../../protocol/envelope.ts";
 import { parseJson } from "../../../protocol/json-scan.ts";
 import { fromWire } from "../../../rpc/error-wire.ts";
-import { JsonParts } from "../../../rpc/json-parts.ts";
-import { JsonText } from "../../../rpc/json-text.ts";
+import { JsonText, JsonParts } from "../../../rpc/json-text.ts";
 import type { FileClient } from "../file-client.ts";
 import { type Frame, type FrameHead, FrameReader, writeFrame } from "../../wire/frames.ts";
 import {

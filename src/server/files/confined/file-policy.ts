@@ -1,7 +1,10 @@
 import { CapabilityError } from "../../../base/errors.ts";
 import type { FileView } from "../../../capabilities/sandbox/view/file-view.ts";
-import { ruleSets, type SandboxPolicy } from "../../../capabilities/sandbox/policy/sandbox-policy.ts";
-import { SandboxRefusal } from "../../../capabilities/sandbox/policy/sandbox-refusal.ts";
+import {
+  ruleSets,
+  type SandboxPolicy,
+  SandboxRefusal,
+} from "../../../capabilities/sandbox/policy/sandbox-policy.ts";
 import { isHidden, type ServerFiles } from "../../../capabilities/sandbox/view/server-files.ts";
 import { viewInTurns } from "../../../capabilities/sandbox/view/view-of.ts";
 import type { SandboxContext } from "../../../protocol/sandbox.ts";

@@ -1,6 +1,6 @@
+import { Turns } from "../../../turns.ts";
 import type { IBuffer, IBufferCell } from "@xterm/headless";
 import type { Charset, Emulator, ScreenMemory, Style } from "./emulator.ts";
-import { readRows } from "./read-rows.ts";
 
 const ESC = "\u001b";
 const CSI = `${ESC}[`;
@@ -153,4 +153,15 @@ function lastCell(buffer: IBuffer, row: number): string {
   const column = at(columns - 1)?.getWidth() === 0 ? columns - 2 : columns - 1;
   const cell = at(column);
   return position(row, column) + (cell === undefined ? "" : sgr(cell) + (cell.getChars() || " "));
+}
+
+/** Reads the rows of a screen. A large one in many colours takes a while; others get their turn in between. */
+export async function readRows<T>(rows: number, read: (row: number) => T): Promise<T[]> {
+  const turns = new Turns();
+  const results: T[] = [];
+  for (let row = 0; row < rows; row += 1) {
+    results.push(read(row));
+    if (turns.over) await turns.next();
+  }
+  return results;
 }

@@ -1,8 +1,7 @@
 import type { TerminalSize } from "../../../../native/spawn.ts";
 import type { Chunk, ProcessEvent } from "../output-log.ts";
 import { Emulator } from "./emulator.ts";
-import { paintScreen } from "./paint-screen.ts";
-import { readRows } from "./read-rows.ts";
+import { paintScreen, readRows } from "./paint-screen.ts";
 
 /** The output that a terminal shows: the retained part, and what follows. */
 export interface TerminalOutput {

@@ -1,5 +1,5 @@
+import { resolveFleetPaths } from "../../../shared/paths-from.ts";
 import type { FleetAddress } from "../../../../fleet/fleet-address.ts";
-import { resolveFleetPaths } from "../../../shared/fleet-paths.ts";
 import { type Check, isTable, keysFault, must, nameFault, text } from "./entry-checks.ts";
 
 /** A table `[fleets.NAME]` of hosts.toml. Paths in it are relative to the directory of the file. */

@@ -8,3 +8,8 @@ export function refusal(
 ): RpcError {
   return new RpcError(RpcCode.invalidRequest, message, { code, data: { code } });
 }
+
+/** Parameters that match their schema but make no sense. */
+export function invalidParams(message: string): RpcError {
+  return new RpcError(RpcCode.invalidParams, message);
+}

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parseDurationArgument } from "./duration-argument.ts";
+import { parseDurationArgument } from "./arguments.ts";
 
 test.each([
   ["10s", 10_000],

@@ -1,1 +1,0 @@
-export { visibleText } from "../../base/visible-text.ts";
