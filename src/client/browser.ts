@@ -3,7 +3,7 @@ import { connectBrowserWebSocket } from "../transport/websocket/browser-websocke
 import type { Transport } from "../transport/transport.ts";
 import { type ConnectOptions, connectTimeout, openHost } from "./host/open-host.ts";
 import {
-  inProcessConnector,
+  inProcess,
   type InProcessServer,
   isTransport,
   type OpenTransport,
@@ -28,12 +28,8 @@ export async function connect(target: BrowserConnectTarget, options: ConnectOpti
   }
   if (typeof target === "function")
     return openHost(transportConnector(target, { resumable: true, onMessage }), options);
-  if (isTransport(target))
-    return openHost(
-      transportConnector(async () => target, { resumable: false, onMessage }),
-      options,
-    );
-  return openHost(inProcessConnector(target), options);
+  const open = isTransport(target) ? async () => target : inProcess(target);
+  return openHost(transportConnector(open, { resumable: false, onMessage }), options);
 }
 
 export * from "./exports.ts";

@@ -3,7 +3,7 @@ import type { Farewell } from "../transport/transport.ts";
 
 /**
  * One open channel to a server, below sessions and above transports: requests go in, answers and notifications come
- * out. A `Connection` over a transport is a link; a server in the same program provides one that encodes nothing.
+ * out.
  */
 export interface Link {
   /** Rejects with the server's RpcError, or with a ConnectionError if no answer will come. */
@@ -20,7 +20,7 @@ export interface Link {
   destroy(reason?: string): void;
 }
 
-/** Events of a link. None is emitted before `OpenLink` has returned. */
+/** Events of a link. None is emitted in the step in which it is opened. */
 export interface LinkEvents {
   notification(method: string, params: unknown): void;
   /** A request of the server: its answer, or undefined if the method is not served. */
@@ -31,5 +31,3 @@ export interface LinkEvents {
    */
   closed(reason?: string): void;
 }
-
-export type OpenLink = (events: LinkEvents) => Link;

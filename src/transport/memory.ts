@@ -1,6 +1,6 @@
 import { Fifo } from "../base/fifo.ts";
 import { SendQueue } from "./send-queue.ts";
-import type { Transport, TransportEvents } from "./transport.ts";
+import type { Farewell, Transport, TransportEvents } from "./transport.ts";
 
 /** Two connected transports without any I/O. Messages arrive asynchronously and in order. */
 export function createMemoryPair(): [Transport, Transport] {
@@ -11,9 +11,13 @@ export function createMemoryPair(): [Transport, Transport] {
   return [left, right];
 }
 
-/** One direction. An entry without text marks the end. */
+/** One direction. An entry without text marks the end, for which there may be a reason. */
 class MemoryQueue {
-  readonly #entries = new Fifo<{ text: string | undefined; flushed: (() => void) | undefined }>();
+  readonly #entries = new Fifo<{
+    text: string | undefined;
+    flushed?: (() => void) | undefined;
+    reason?: string | undefined;
+  }>();
   readonly #queue = new SendQueue(() => this.onDrain());
   ended = false;
   onArrival: () => void = () => {};
@@ -29,14 +33,14 @@ class MemoryQueue {
     this.onArrival();
   }
 
-  end(): void {
+  end(reason?: string): void {
     if (this.ended) return;
     this.ended = true;
-    this.#entries.push({ text: undefined, flushed: undefined });
+    this.#entries.push({ text: undefined, reason });
     this.onArrival();
   }
 
-  shift(): { text: string | undefined } | undefined {
+  shift(): { text: string | undefined; reason?: string | undefined } | undefined {
     const entry = this.#entries.shift();
     if (entry?.text === undefined) return entry;
     entry.flushed?.();
@@ -98,12 +102,15 @@ class MemoryTransport implements Transport {
     this.#schedule();
   }
 
-  close(): void {
-    this.destroy();
+  /** The other side reads what is queued, and ends too. */
+  close(farewell?: Farewell): void {
+    this.#outgoing.end(farewell?.reason);
+    // What cannot be read any more is not waited for.
+    if (this.#incoming.ended) this.#schedule();
   }
 
   destroy(reason?: string): void {
-    this.#outgoing.end();
+    this.#outgoing.end(reason);
     this.#finish(reason);
   }
 
@@ -127,7 +134,7 @@ class MemoryTransport implements Transport {
     while (this.#events !== undefined && !this.#paused) {
       const entry = this.#incoming.shift();
       if (entry === undefined) return;
-      if (entry.text === undefined) this.#finish();
+      if (entry.text === undefined) this.#finish(entry.reason);
       else if (!this.#ended) this.#events.message(entry.text);
     }
   }

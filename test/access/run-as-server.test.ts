@@ -116,11 +116,11 @@ describe.runIf(process.getuid?.() === 0)("a server that runs things as another u
     );
   });
 
-  it("runs nothing for a client in its own program", async () => {
-    const server = createExecServer({ runAs: "games" });
+  it("runs the processes of a client in its own program as that user", async () => {
+    const server = createExecServer({ runAs: "games", environment: {} });
     try {
-      const reason = await new Promise((resolve) => server.link({ closed: resolve } as never));
-      expect(reason).toContain("another user");
+      await using host = await connect(server);
+      expect((await host.run(["/usr/bin/id", "-u"])).stdout).toBe("5\n");
     } finally {
       await server.close();
     }

@@ -1,3 +1,4 @@
+import { openLink } from "../fixtures/open-link.ts";
 import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -144,7 +145,7 @@ describe.each(Object.keys(VIOLATIONS))("behind %s", (violation) => {
 
 it("behind a notification that nobody knows, nothing is done for a client in the same program", async () => {
   const ended = createDeferred<string | undefined>();
-  const link = server.link({ notification: () => {}, closed: (reason) => ended.resolve(reason) });
+  const link = openLink(server, { notification: () => {}, closed: (reason) => ended.resolve(reason) });
   await link.request("initialize", { clientName: "x" });
   link.notify("initialized", undefined);
   const { file, requests } = effects();

@@ -1,3 +1,4 @@
+import { openLink } from "../fixtures/open-link.ts";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, vi } from "vitest";
@@ -34,7 +35,7 @@ async function openScene(onFailure: "refuse" | "continue"): Promise<Scene> {
     audit: { file, onFailure },
     logger: { ...silentLogger, error: note, warn: note },
   });
-  const link = server.link({ notification: () => {}, closed: () => {} });
+  const link = openLink(server);
   await link.request("initialize", { clientName: "test" });
   link.notify("initialized", {});
   return {

@@ -1,3 +1,4 @@
+import { openLink } from "../fixtures/open-link.ts";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, vi } from "vitest";
@@ -17,7 +18,7 @@ it("no sandbox shows the audit log, its lock and its full files, also those that
   try {
     const output: string[] = [];
     const closed: unknown[] = [];
-    const link = server.link({
+    const link = openLink(server, {
       notification: (method, params) => {
         if (method === "process/output")
           output.push(Buffer.from((params as { chunk: string }).chunk, "base64").toString());

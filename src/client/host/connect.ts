@@ -5,9 +5,8 @@ import type { Transport } from "../../transport/transport.ts";
 import { connectWebSocket } from "../../transport/websocket/connect-websocket.ts";
 import { type ConnectOptions, connectTimeout, openHost } from "./open-host.ts";
 import { checkClientTls, type ClientTls, readClientTls } from "../link/client-tls.ts";
-import type { Connector } from "../link/connector.ts";
 import {
-  inProcessConnector,
+  inProcess,
   type InProcessServer,
   isTransport,
   type OpenTransport,
@@ -48,18 +47,14 @@ export interface NodeConnectOptions extends ConnectOptions, ClientTls {}
  * connection is replaced without losing output.
  */
 export async function connect(target: ConnectTarget, options: NodeConnectOptions = {}): Promise<Host> {
-  return openHost(connectorOf(target, options), options, localTrees);
-}
-
-function connectorOf(target: ConnectTarget, options: NodeConnectOptions): Connector {
-  if (typeof target === "object" && "link" in target) return inProcessConnector(target);
   const { open, resumable } = transportsTo(target, options);
-  return transportConnector(open, { resumable, onMessage: options.onMessage });
+  const connector = transportConnector(open, { resumable, onMessage: options.onMessage });
+  return openHost(connector, options, localTrees);
 }
 
-/** How to reach a server that is not in this program. */
+/** How to reach a server. */
 export function transportsTo(
-  target: Exclude<ConnectTarget, InProcessServer>,
+  target: ConnectTarget,
   options: NodeConnectOptions,
 ): { readonly open: OpenTransport; readonly resumable: boolean } {
   if (typeof target === "string" || target instanceof URL)
@@ -67,6 +62,7 @@ export function transportsTo(
   if (typeof target === "function") return { resumable: true, open: target };
   if ("fleet" in target) return { resumable: true, open: executors(target, options) };
   if (isTransport(target)) return { resumable: false, open: async () => target };
+  if ("accept" in target) return { resumable: false, open: inProcess(target) };
   const logger = options.logger ?? silentLogger;
   return { resumable: false, open: () => startChild({ ...target, logger }) };
 }

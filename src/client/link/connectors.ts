@@ -1,5 +1,5 @@
 import { UsageError } from "../../base/errors.ts";
-import type { OpenLink } from "../../rpc/link.ts";
+import { createMemoryPair } from "../../transport/memory.ts";
 import { openTransportLink } from "./transport-link.ts";
 import type { Transport } from "../../transport/transport.ts";
 import type { Connector } from "./connector.ts";
@@ -7,7 +7,7 @@ import { observed, type OnMessage } from "./observed-transport.ts";
 
 /** A server in the same program, from `createServer()` of `exec-server/server`. */
 export interface InProcessServer {
-  link: OpenLink;
+  accept(transport: Transport, options: { readonly resumable: false; readonly from: string }): void;
 }
 
 /** Opens a new transport to the same server on each call. */
@@ -27,9 +27,13 @@ export function transportConnector(
   };
 }
 
-/** Reaches a server in the same program. */
-export function inProcessConnector(server: InProcessServer): Connector {
-  return { resumable: false, open: async (events) => server.link(events) };
+/** Opens transports to a server in the same program. */
+export function inProcess(server: InProcessServer): OpenTransport {
+  return async () => {
+    const [ours, theirs] = createMemoryPair();
+    server.accept(theirs, { resumable: false, from: "local" });
+    return ours;
+  };
 }
 
 /** Distinguishes a transport from other connection targets. */

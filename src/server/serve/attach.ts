@@ -72,7 +72,6 @@ export function attach(http: HttpServer, options: AttachOptions): AttachedServer
     refusal: (credential) => server.refusal(credential),
     exclude: (ends) => server.exclude(ends),
     accept: (transport, accepted) => server.accept(transport, accepted),
-    link: (events) => server.link(events),
     state: () => server.state(),
     drain: () => server.drain(),
     close,

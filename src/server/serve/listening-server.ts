@@ -51,7 +51,6 @@ export function listeningServer(
     refusal: (credential) => server.refusal(credential),
     exclude: (ends) => server.exclude(ends),
     accept: (transport, accepted) => server.accept(transport, accepted),
-    link: (events) => server.link(events),
     state: () => server.state(),
     drain: () => {
       const drained = server.drain();

@@ -5,15 +5,12 @@ import { peerProcess } from "../../native/peer-process.ts";
 import { OwnListeners } from "../../capabilities/network-proxy/own-listeners.ts";
 import { ConnectionAdmission } from "../../native/descriptor-reserve.ts";
 import { assertCanServe } from "../../native/platform.ts";
-import type { Link, LinkEvents } from "../../rpc/link.ts";
 import type { Transport } from "../../transport/transport.ts";
 import type { Credential } from "../access/credential.ts";
 import { LoginLog } from "../access/refused-logins.ts";
 import type { Audit } from "../audit/audit.ts";
 import { ClientConnection } from "../clients/client-connection.ts";
-import { LocalLink } from "../wire/local-link.ts";
 import { ConnectionObservation } from "../wire/observation.ts";
-import type { Peer, PeerHooks } from "../wire/peer.ts";
 import { RequestObservers } from "../wire/request-observers.ts";
 import { TransportPeer } from "../wire/transport-peer.ts";
 import type { Cordon } from "../settings/cordon.ts";
@@ -57,8 +54,6 @@ export interface Server {
   exclude(ends: ConnectionEnds): Promise<string | undefined> | undefined;
   /** `resumable: false` ends the session with its connection. A connection that is not accepted is closed. */
   accept(transport: Transport, options?: AcceptOptions): void;
-  /** Serves a client in the same program, without a transport or JSON text. Its session ends with the link. */
-  link(events: LinkEvents): Link;
   /** What it does at this moment, for probes and figures. */
   state(): ServerState;
   /**
@@ -189,7 +184,7 @@ class ExecServer implements ObservedServer {
     if (refused === undefined) {
       const options = { resumable, credential, address, number: number ?? this.#nextNumber(), ended };
       const runAs = this.#otherUser(credential);
-      if (runAs === undefined) this.#serve((hooks) => new TransportPeer(transport, hooks), options);
+      if (runAs === undefined) this.#serve(transport, options);
       else this.#core.users.accept(transport, runAs, options);
       return;
     }
@@ -197,28 +192,6 @@ class ExecServer implements ObservedServer {
     this.#core.logger.warn("a connection was refused", { reason: refused });
     transport.destroy(refused);
     ended?.();
-  }
-
-  link(events: LinkEvents): Link {
-    const link = new LocalLink(events);
-    const credential = this.#core.localCredential;
-    const refused =
-      this.#otherUser(credential) === undefined
-        ? this.refusal()
-        : "nothing can be run as another user for a client in the server's own program";
-    if (refused === undefined)
-      this.#serve((hooks) => link.serve(hooks), {
-        resumable: false,
-        credential,
-        address: () => "local",
-        number: this.#nextNumber(),
-        ended: undefined,
-      });
-    else {
-      this.observer?.refused?.({ cause: "limit", reason: refused, from: "local" });
-      link.destroy(refused);
-    }
-    return link;
   }
 
   state(): ServerState {
@@ -269,7 +242,7 @@ class ExecServer implements ObservedServer {
   }
 
   #serve(
-    connect: (hooks: PeerHooks) => Peer,
+    transport: Transport,
     options: {
       resumable: boolean;
       credential: Credential;
@@ -279,7 +252,7 @@ class ExecServer implements ObservedServer {
     },
   ): void {
     const leave = this.#core.occupancy.enter();
-    const client = new ClientConnection(connect, {
+    const client = new ClientConnection((hooks) => new TransportPeer(transport, hooks), {
       ...this.#core.shared,
       resumable: options.resumable,
       credential: options.credential,

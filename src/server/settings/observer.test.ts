@@ -1,3 +1,4 @@
+import { openLink } from "../../../test/fixtures/open-link.ts";
 import { createHash } from "node:crypto";
 import { afterEach, expect, it } from "vitest";
 import { WebSocket } from "ws";
@@ -31,7 +32,7 @@ function witness(calls: unknown[][]): Required<Omit<ServerObserver, "veto" | "ho
 
 async function linkTo(observers: readonly ServerObserver[]): Promise<Link> {
   server = createServer({ observers });
-  const link = server.link({ notification: () => {}, closed: () => {} });
+  const link = openLink(server);
   await link.request("initialize", { clientName: "test" });
   link.notify("initialized", {});
   return link;
@@ -139,7 +140,7 @@ it("an observer with hooks of its own for a method is told of that method only, 
       },
     ],
   });
-  const link = server.link({ notification: () => {}, closed: () => {} });
+  const link = openLink(server);
   await link.request("initialize", { clientName: "test" });
   link.notify("initialized", {});
   for (let count = 0; count < 2; count += 1) {
@@ -166,7 +167,7 @@ it("an observer with hooks of its own for a method is told of that method only, 
 it("the time of a request is that of the turn of the event loop in which it came", async () => {
   const times: number[] = [];
   server = createServer({ observers: [{ requested: ({ startedAtMs }) => void times.push(startedAtMs) }] });
-  const link = server.link({ notification: () => {}, closed: () => {} });
+  const link = openLink(server);
   await link.request("initialize", { clientName: "test" });
   link.notify("initialized", {});
   const before = performance.now();

@@ -10,7 +10,8 @@ export function findBundle(name: string): string | undefined {
   const here = dirname(
     import.meta.url.startsWith("file:") ? fileURLToPath(import.meta.url) : import.meta.url,
   );
-  const up = join(here, "../..");
-  const found = [join(here, name), join(up, name), join(up, "dist", name)].find((path) => existsSync(path));
+  const found = [here, join(here, "../.."), join(here, "../../../dist")]
+    .map((directory) => join(directory, name))
+    .find((path) => existsSync(path));
   return found === undefined ? undefined : realpathSync(found);
 }
