@@ -59,7 +59,7 @@ export function RowGrid<Row>({ rows, keyOf, cursor, currentId, ...props }: RowGr
 const query = matchMedia("(max-width: 760px)");
 
 /** Whether the page is as narrow as on a phone. */
-export const isNarrow = signal(query.matches);
+const isNarrow = signal(query.matches);
 query.addEventListener("change", ({ matches }) => {
   isNarrow.value = matches;
 });

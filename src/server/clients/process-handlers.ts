@@ -359,7 +359,7 @@ function readResult(process: ManagedProcess, { afterSeq, maxBytes }: ProcessRead
 }
 
 /** In a sandbox, a managed network is the proxy that comes with it. */
-export function refuseManagedNetwork({ enforceManagedNetwork, networkProxy, sandbox }: ProcessStart): void {
+function refuseManagedNetwork({ enforceManagedNetwork, networkProxy, sandbox }: ProcessStart): void {
   const needsProxy = enforceManagedNetwork === true && sandbox !== undefined && sandbox !== null;
   if (needsProxy && (networkProxy === undefined || networkProxy === null))
     throw invalidParams("enforceManagedNetwork needs a networkProxy: this server manages no other network");
