@@ -53,6 +53,7 @@ export class Incoming {
     if (position + frame.length > this.#consumed + WINDOW_BYTES) return "violation";
     if (frame[0] === FrameKind.piece && frame.length < HEADER_BYTES + MIN_PIECE_BYTES) return "violation";
     this.#received += frame.length;
+    if (this.#isOver) return "taken";
     this.#waiting.push(this.#isPaused || this.#isReading ? inOwnMemory(frame) : frame);
     this.#read();
     return "taken";
@@ -67,7 +68,7 @@ export class Incoming {
     this.#read();
   }
 
-  /** Drops what has not been delivered. */
+  /** Drops what has not been delivered, and what comes later. */
   stop(): void {
     this.#isOver = true;
     this.#waiting.clear();
@@ -79,7 +80,7 @@ export class Incoming {
     if (this.#isReading) return;
     this.#isReading = true;
     try {
-      while (!this.#isPaused && !this.#isOver) {
+      while (!this.#isPaused) {
         const frame = this.#waiting.shift();
         if (frame === undefined) return;
         this.#consumed += frame.length;
