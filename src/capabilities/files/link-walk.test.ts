@@ -34,7 +34,12 @@ interface Walked {
   readonly target: number | undefined;
 }
 
-function walk(path: string, { followLast = true, checkLink = (_: number): void => {} } = {}): Walked {
+interface Options {
+  readonly followLast?: boolean;
+  readonly checkLink?: (directory: number) => void;
+}
+
+function walk(path: string, { followLast = true, checkLink = () => {} }: Options = {}): Walked {
   const { names, missing, parent, target, isSymlink } = new LinkWalk(Buffer.from(path), checkLink).run(
     followLast,
   );
@@ -104,7 +109,7 @@ describe("a walk", () => {
 });
 
 describe("a walk is refused", () => {
-  const refusal = (path: string, options?: Parameters<typeof walk>[1]): string => {
+  const refusal = (path: string, options?: Options): string => {
     const before = openDescriptors();
     let errno = "none";
     try {
