@@ -109,7 +109,7 @@ function certificateIn(name: string, path: string): X509Certificate {
   } catch {
     // Said below.
   }
-  throw new UsageError(`the ${name} of the fleet in ${path} is no certificate in PEM`);
+  throw new UsageError(`the ${name} of the fleet in ${path} is not a certificate in PEM format`);
 }
 
 function keyIn(path: string): KeyObject {
@@ -117,7 +117,9 @@ function keyIn(path: string): KeyObject {
   try {
     return createPrivateKey(pem);
   } catch {
-    throw new UsageError(`the key of the fleet in ${path} is no private key in PEM without a passphrase`);
+    throw new UsageError(
+      `the key of the fleet in ${path} is not a private key in PEM format without a passphrase`,
+    );
   }
 }
 

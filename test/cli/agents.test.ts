@@ -172,7 +172,7 @@ describe("a mistake ends before a model is asked:", () => {
     [
       ["--instruction", "Pet {dog}.", "--model", "m", "--no-commands"],
       { OPENAI_API_KEY: KEY },
-      "{dog} is no column of the input: it has 'name'; a brace that is meant as such is written {{",
+      "{dog} is not a column of the input: it has 'name'; write {{ for a literal brace",
     ],
     [
       [...instruction, "--model", "m", "--output-schema", "cats.csv"],

@@ -131,8 +131,8 @@ servers = "${nats.url.replace("nats:", "tls:")}"
       usage,
       "'prod' is a fleet: name one of its executors, as in 'prod/NAME'; 'exec-server fleet ls prod' lists them",
     ],
-    [["-H", "prod/"], usage, "'prod/' is no executor; expected FLEET/NAME"],
-    [["-H", "prod/a/b"], usage, "'prod/a/b' is no executor; expected FLEET/NAME"],
+    [["-H", "prod/"], usage, "'prod/' is not an executor; write FLEET/NAME"],
+    [["-H", "prod/a/b"], usage, "'prod/a/b' is not an executor; write FLEET/NAME"],
     [
       ["-H", "prod/a.b"],
       usage,

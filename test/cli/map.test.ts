@@ -160,7 +160,7 @@ describe("what is wrong is said in one line before anything starts:", () => {
       "a name that is no column",
       "a\n1\n",
       ["--", "echo", "{b}"],
-      /\{b\} is no column of the input: it has 'a'/,
+      /\{b\} is not a column of the input: it has 'a'/,
     ],
     ["a missing id", "a,b\n,1\n", ["--id-column", "a", ...touch], /row 1 has no id in the column 'a'/],
     ["an id twice", "a\n1\n1\n", ["--id-column", "a", ...touch], /row 2 has the id '1', as row 1 has/],

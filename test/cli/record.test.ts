@@ -80,7 +80,7 @@ test("A file that exists is not replaced by accident, and what is no recording i
   expect(readFileSync(file, "utf8")).toBe("precious\n");
   expect(await runCommand(["replay", file])).toMatchObject({
     status: 1,
-    stderr: `exec-server: ${file} is no asciicast of version 2 or 3\n`,
+    stderr: `exec-server: ${file} is not an asciicast (version 2 or 3)\n`,
   });
   expect(await runCommand(["replay", join(tmux.home, "missing")])).toMatchObject({
     status: 1,
@@ -103,6 +103,6 @@ test("A recording of version 3 counts from the previous event, and pauses can be
   const broken = await runCommand(["replay", "-"], { input: `${lines[0]}\n[1,"o"]` });
   expect(broken).toMatchObject({
     status: 1,
-    stderr: "exec-server: line 2 of - is no event of a recording\n",
+    stderr: "exec-server: line 2 of - is not an event of a recording\n",
   });
 });

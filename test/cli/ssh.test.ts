@@ -93,7 +93,7 @@ it("says in one line that a shell there prints something of its own", async () =
   expect(await run(args, { env: { EXEC_SERVER_REMOTE_COMMAND: greeting } })).toMatchObject({
     status: 255,
     stderr:
-      "exec-server: 'ssh://machine' printed something that is no message of a server; its shell must print nothing when it runs a command\n",
+      "exec-server: 'ssh://machine' printed something that is not a message of exec-server; its shell must print nothing of its own when it runs a command\n",
   });
 });
 

@@ -195,7 +195,7 @@ test.concurrent("mistakes are one line and the right status", async () => {
   const busy = portOf(echo);
   expect(await line.run("exec-server tunnel 80")).toMatchObject({
     status: 2,
-    stderr: expect.stringMatching(/^exec-server: '80' is no tunnel; give .*\n$/),
+    stderr: expect.stringMatching(/^exec-server: '80' is not a tunnel; write .*\n$/),
   });
   expect(await line.run(`exec-server tunnel ${busy}:localhost:1`)).toMatchObject({
     status: 1,

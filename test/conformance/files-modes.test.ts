@@ -86,7 +86,7 @@ verifies(
       expect(await modeOf(context, "large")).toBe(0o4701);
       expect((await lstat(tree.path("lf"))).isSymbolicLink()).toBe(true);
       expect((await stat(tree.path("name"))).nlink).toBe(2);
-      // What is no regular file keeps its own.
+      // What is not a regular file keeps its own.
       const { mode } = await stat("/dev/null");
       await context.connection.request("fs/writeFile", {
         path: "file:///dev/null",

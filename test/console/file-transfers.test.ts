@@ -82,9 +82,7 @@ it("a name that cannot be written keeps nothing else from being uploaded", async
     "Upload files",
     names.map((name) => join(desktop, name)),
   );
-  await files.jobs
-    .getByText(/Upload 3 files: failed: 1 of 3 failed: .*taken: it is no regular file/)
-    .waitFor();
+  await files.jobs.getByText(/Upload 3 files: failed: 1 of 3 failed: .*taken: not a regular file/).waitFor();
   expect(await readFile(join(directory, "before"), "utf8")).toBe("before");
   expect(await readFile(join(directory, "after"), "utf8")).toBe("after");
   expect(await readdir(join(directory, "taken"))).toEqual([]);

@@ -108,7 +108,7 @@ it("what other programs make, change, replace and delete shows by itself", async
   await rm(join(directory, "open.txt"));
   await page.getByText("was deleted or moved away").waitFor();
   execFileSync("mkfifo", [join(directory, "open.txt")]);
-  await page.getByText("open.txt is no regular file").waitFor();
+  await page.getByText("open.txt is not a regular file").waitFor();
   await rm(join(directory, "open.txt"));
   await mkdir(join(directory, "open.txt"));
   await files.goto(join(directory, "a.txt"));

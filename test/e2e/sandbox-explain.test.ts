@@ -108,7 +108,11 @@ describe.concurrent("sandbox explain", () => {
 
   test.each([
     ["no-json", "{", /no-json is no JSON: /],
-    ["no-context", '{"permissions":{"type":"managed"}}', /no-context is no sandbox context: missing field/],
+    [
+      "no-context",
+      '{"permissions":{"type":"managed"}}',
+      /no-context is not a sandbox context: missing field/,
+    ],
     ["no-option", '{"writes":[]}', /^Error: a sandbox has no "writes"; it has write, read, deny, network\n$/],
   ])("says what is wrong in a file with %s", async (name, text, message) => {
     const ended = await explain("--context", file(name, text));

@@ -147,7 +147,7 @@ describe("a server with TLS", () => {
     expect(await start({})).toContain("wss:// needs a certificate and its key");
     expect(await start({ listen: "ws://127.0.0.1:0", tls: good })).toContain("tls needs wss://");
     expect(await start({ tls: { cert: empty, key } })).toContain("the TLS certificate holds no certificate");
-    expect(await start({ tls: { cert, key: empty } })).toContain("the TLS key is no private key");
+    expect(await start({ tls: { cert, key: empty } })).toContain("the TLS key is not a private key");
     expect(await start({ tls: { cert, key: authority.issue("third").key } })).toContain(
       "not that of the certificate",
     );

@@ -64,10 +64,18 @@ test.each([
   [
     "no authority",
     { ca: "/etc/hostname" },
-    /the ca of the fleet in \/etc\/hostname is no certificate in PEM/,
+    /the ca of the fleet in \/etc\/hostname is not a certificate in PEM format/,
   ],
-  ["no certificate", { cert: "/etc/hostname" }, /the cert of the fleet in \/etc\/hostname is no certificate/],
-  ["no key", { key: "/etc/hostname" }, /the key of the fleet in \/etc\/hostname is no private key in PEM/],
+  [
+    "no certificate",
+    { cert: "/etc/hostname" },
+    /the cert of the fleet in \/etc\/hostname is not a certificate/,
+  ],
+  [
+    "no key",
+    { key: "/etc/hostname" },
+    /the key of the fleet in \/etc\/hostname is not a private key in PEM format/,
+  ],
   ["no connection with TLS", { servers: "plain" }, /`ca`, `cert` and `key` need servers with tls:/],
   [
     "a file that does not exist",

@@ -104,7 +104,7 @@ describe("spawn_agents_on_csv", () => {
   it.each([
     [{ csv_path: "missing.csv" }, /missing\.csv/],
     [{ instruction: " " }, /^spawn_agents_on_csv: instruction is empty$/],
-    [{ instruction: "Pet {dog}." }, /\{dog\} is no column of the input/],
+    [{ instruction: "Pet {dog}." }, /\{dog\} is not a column of the input/],
     [{ id_column: "id" }, /agent_jobs_input\.csv has no column 'id' for ids/],
     [{ max_concurrency: 0 }, /max_concurrency must be a whole number from 1 on/],
     [{ output_schema: { type: 5 } }, /schema/],

@@ -84,7 +84,7 @@ it("reads a file of the kernel, which claims to be empty", async () => {
   expect(bytes.toString()).toContain(`\nPid:\t${process.pid}\n`);
 });
 
-describe("what is no regular file", () => {
+describe("what is not a regular file", () => {
   const open = (name: string, options = followed): void => {
     closeSync(openRegularFile(ownPlace(name.startsWith("/") ? name : at(name)), options).fd);
   };

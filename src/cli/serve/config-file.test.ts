@@ -171,7 +171,7 @@ describe("readConfiguration", () => {
     [
       "half a context",
       '[sandbox]\npermissions = { type = "managed" }',
-      /1: sandbox is no context of the protocol: /,
+      /1: sandbox is not a valid sandbox context: /,
     ],
     ["text for a switch", 'require_sandbox = "yes"', "1: require_sandbox must be true or false"],
     ["a list of tables", "[[limits]]\nmax_sessions = 1\n", "1: limits must be a table"],

@@ -81,7 +81,7 @@ function readContext(path: string): Sandbox {
   if (typeof value !== "object" || value === null || !("permissions" in value)) return value as Sandbox;
   const context = SandboxContext().safeParse(value);
   if (context.success) return context.data;
-  throw failure(`${path} is no sandbox context: ${describeIssue(context.error, value, "sandbox")}`);
+  throw failure(`${path} is not a sandbox context: ${describeIssue(context.error, value, "sandbox")}`);
 }
 
 function policyOf(wanted: Sandbox | undefined, cwd: string): SandboxPolicy | undefined {

@@ -106,7 +106,7 @@ class BlobUpload {
     try {
       const found = await this.#access.files.stat(path, request(this.#options));
       if (found.kind === "file") return found;
-      throw new FileError("INVALID_INPUT", `write ${path}: it is no regular file`, { path });
+      throw new FileError("INVALID_INPUT", `write ${path}: not a regular file`, { path });
     } catch (error) {
       if (error instanceof FileError && error.code === "NOT_FOUND") return undefined;
       throw error;

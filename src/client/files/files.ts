@@ -239,7 +239,7 @@ export class Files {
     const { target } = await this.#ask("readLink", path, "fs/readLink", { path: uriOf(path) }, pick(options));
     if (target === "" || target.includes("\0"))
       throw new ProtocolError(
-        `readLink ${path}: ${JSON.stringify(target.slice(0, 200))} is no target of a link`,
+        `readLink ${path}: ${JSON.stringify(target.slice(0, 200))} is not a valid link target`,
       );
     return target;
   }
@@ -270,7 +270,9 @@ export class Files {
     // A name that leads elsewhere could divert whoever copies the tree.
     const wrong = entries.find(({ fileName }) => !isName(fileName));
     if (wrong !== undefined)
-      throw new ProtocolError(`list ${path}: ${JSON.stringify(wrong.fileName.slice(0, 200))} is no name`);
+      throw new ProtocolError(
+        `list ${path}: ${JSON.stringify(wrong.fileName.slice(0, 200))} is not a valid file name`,
+      );
     return entries.sort((one, other) => (one.fileName < other.fileName ? -1 : 1));
   }
 

@@ -170,6 +170,6 @@ async function download({ files, directory }: DirectoryContext, selected: readon
       });
     else if (found?.kind === "directory") await downloadDirectory(path);
     else if (found?.kind === "file") await downloadFile(path, found.size);
-    else toast({ kind: "bad", text: `${visibleText(name)} is no file that can be downloaded.` });
+    else toast({ kind: "bad", text: `${visibleText(name)} cannot be downloaded: it is not a file.` });
   }
 }

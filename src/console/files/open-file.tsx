@@ -57,7 +57,7 @@ export function OpenFile({ path, home, stat, again }: OpenFileProps) {
       <FilesFrame {...frame}>
         <EmptyState
           icon="system"
-          title={`${visibleText(nameOf(path))} is no regular file`}
+          title={`${visibleText(nameOf(path))} is not a regular file`}
           text="It is a device, a pipe or a socket: reading it could wait forever, or change something."
         >
           <Button onClick={() => navigate(addressOf(parentOf(path)))}>Directory above</Button>

@@ -106,7 +106,7 @@ export async function moveEntries(
         ({ kind }) => kind === "directory",
         () => false,
       );
-      if (!isDirectory && paths.length > 1) throw new Error(`${target} is no directory`);
+      if (!isDirectory && paths.length > 1) throw new Error(`${target} is not a directory`);
       const moves = paths.map((from) => ({
         from,
         to: isDirectory ? joinPath(target, nameOf(from)) : target,

@@ -143,9 +143,7 @@ function checkId(
   const where = `${path}, line ${line}: row ${index + 1}`;
   if (id.trim() === "") throw new UsageError(`${where} has no id in the column '${idColumn}'`);
   if (id.length > MAX_ID_CHARACTERS || /\p{Cc}/u.test(id))
-    throw new UsageError(
-      `${where}: its id is no name: it has line breaks or more than ${MAX_ID_CHARACTERS} characters`,
-    );
+    throw new UsageError(`${where}: its id has line breaks, or more than ${MAX_ID_CHARACTERS} characters`);
 }
 
 /** Finds the row that has the same id. */

@@ -51,7 +51,7 @@ describe("a template", () => {
 
   it("refuses a plain name that is no column", () => {
     expect(() => new Template("{print}").check(["name", "age"])).toThrow(
-      "{print} is no column of the input: it has 'name', 'age'; a brace that is meant as such is written {{",
+      "{print} is not a column of the input: it has 'name', 'age'; write {{ for a literal brace",
     );
     expect(() => new Template("{toString}").check(["name"])).toThrow("{toString} is no column");
     new Template("{name} {print $1}").check(["name"]);

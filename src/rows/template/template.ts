@@ -41,7 +41,7 @@ export class Template {
     for (const name of this.names)
       if (!columns.includes(name))
         throw new UsageError(
-          `{${name}} is no column of the input: ${columnList(columns)}; a brace that is meant as such is written {{`,
+          `{${name}} is not a column of the input: ${columnList(columns)}; write {{ for a literal brace`,
         );
   }
 

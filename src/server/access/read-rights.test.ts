@@ -47,7 +47,7 @@ it.each([
     "policy must be a table or the name of a preset",
   ]),
   [{ policy: "open" }, 'policy is invalid: there is no sandbox "open"'],
-  [{ policy: { permissions: 5 } }, "policy is no context of the protocol: "],
+  [{ policy: { permissions: 5 } }, "policy is not a valid sandbox context: "],
   [{ limits: 5 }, "limits must be a table"],
   [{ limits: { max_frames: 1 } }, "limits.max_frames is not known here; known are max_connections, "],
   [{ limits: { max_processes: "5" } }, "limits.max_processes "],

@@ -42,7 +42,7 @@ export function readSandbox(value: unknown, key: string, refuse: Refuse): Sandbo
     const context = sandboxContext(value as Sandbox, uriFromPath(process.cwd()));
     const parsed = SandboxContext().safeParse(context);
     if (parsed.success) return value as Sandbox;
-    throw refuse(key, `is no context of the protocol: ${describeIssue(parsed.error, context, "sandbox")}`);
+    throw refuse(key, `is not a valid sandbox context: ${describeIssue(parsed.error, context, "sandbox")}`);
   } catch (error) {
     if (error instanceof UsageError) throw refuse(key, `is invalid: ${error.message}`);
     throw error;

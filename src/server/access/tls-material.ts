@@ -23,7 +23,7 @@ function certificatesOf(pem: string, what: string): X509Certificate[] {
     const certificates = certificatesIn(pem);
     if (certificates.length > 0) return certificates;
   } catch {
-    throw new UsageError(`${what} holds something that is no certificate`);
+    throw new UsageError(`${what} holds something that is not a certificate`);
   }
   throw new UsageError(`${what} holds no certificate in PEM`);
 }
@@ -36,6 +36,6 @@ function parseKey(pem: string): KeyObject {
   try {
     return createPrivateKey(pem);
   } catch {
-    throw new UsageError("the TLS key is no private key in PEM");
+    throw new UsageError("the TLS key is not a private key in PEM format");
   }
 }

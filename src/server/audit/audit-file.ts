@@ -167,7 +167,7 @@ export class AuditFile {
     const tail = readTail(this.#fd, size);
     const end = tail.lastIndexOf(LINE_FEED) + 1;
     if (end === 0 && tail.length === TAIL_BYTES)
-      throw new CapabilityError("OS_ERROR", `${this.path} is no audit log: move it away`);
+      throw new CapabilityError("OS_ERROR", `${this.path} is not an audit log: move it away`);
     const rest = tail.subarray(end);
     this.#size = size - rest.length;
     if (rest.length > 0) ftruncateSync(this.#fd, this.#size);

@@ -76,7 +76,7 @@ it("a file that is no log, ends with a changed line, is a link, a FIFO or in use
   writeFileSync(scene.file, "a text\n");
   expect(() => open(scene.file)).toThrow("does not fit");
   writeFileSync(scene.file, "x".repeat(3_000_000));
-  expect(() => open(scene.file)).toThrow(`${scene.file} is no audit log: move it away`);
+  expect(() => open(scene.file)).toThrow(`${scene.file} is not an audit log: move it away`);
   expect(readFileSync(scene.file, "utf8")).toHaveLength(3_000_000);
   const link = join(scene.directory, "link");
   symlinkSync(scene.file, link);

@@ -35,7 +35,7 @@ export interface ReadLine {
   readonly facts: Readonly<Record<string, unknown>>;
 }
 
-/** Undefined for what is no line of an audit log at all. */
+/** Undefined for what is not a line of an audit log at all. */
 export function readLine(bytes: Buffer): ReadLine | undefined {
   const covered = bytes.length - SEAL_BYTES;
   if (covered <= 0 || bytes.length > MAX_LINE_BYTES) return undefined;

@@ -109,7 +109,7 @@ class Chain {
         kind: "changed",
         line: expected,
         ...place,
-        message: `what should be line ${expected} is no line of an audit log`,
+        message: `what should be line ${expected} is not a line of an audit log`,
       };
     if (!line.fits) {
       // Its number may be what was changed.

@@ -69,7 +69,7 @@ export async function readCast(
   const first = await lines.next();
   if (first.done === true) throw new Failure(`${path} is empty, and no recording`);
   const header = parseHeader(first.value.line);
-  if (header === undefined) throw new Failure(`${path} is no asciicast of version 2 or 3`);
+  if (header === undefined) throw new Failure(`${path} is not an asciicast (version 2 or 3)`);
   return { header, events: eventsOf(path, header, lines) };
 }
 
@@ -94,7 +94,7 @@ async function* eventsOf(
   for await (const { line, number } of lines) {
     if (line === "" || line.startsWith("#")) continue;
     const event = parseEvent(line);
-    if (event === undefined) throw new Failure(`line ${number} of ${path} is no event of a recording`);
+    if (event === undefined) throw new Failure(`line ${number} of ${path} is not an event of a recording`);
     // Version 3 counts from the previous event.
     last = version === 3 ? last + event.time : Math.max(last, event.time);
     yield { ...event, time: last };

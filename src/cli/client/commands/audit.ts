@@ -75,7 +75,7 @@ function describe({ lines, first, head, lost, tornBytes }: AuditVerdict): string
     ...(lost === 0 ? [] : [`The server could not write ${lost} lines, and says where.`]),
     ...(tornBytes === undefined
       ? []
-      : [`The last ${tornBytes} bytes are no whole line: it is being written, or its server crashed.`]),
+      : [`The last ${tornBytes} bytes are not a complete line: the server is still writing it, or crashed.`]),
     `Head: ${formatHead(head)}`,
   ].join("\n");
 }

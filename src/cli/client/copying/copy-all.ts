@@ -196,7 +196,7 @@ class CopyRun {
   async #report(): Promise<void> {
     const { seconds, summary } = this.#progress;
     if (this.#skipped.length > 0)
-      complain(`not copied, because it is no file, directory or link: ${someOf(this.#skipped)}`);
+      complain(`not copied (not a file, directory or link): ${someOf(this.#skipped)}`);
     complainAboutSetId(this.#withoutSetId);
     if (this.#options.json === true)
       await printJson({

@@ -143,6 +143,6 @@ function placeOf(word: string): { readonly named: NamedFleet; readonly id: strin
   const parts = word.split("/");
   const [first = "", second] = parts;
   if (parts.length > 2 || first === "" || second === "")
-    throw usageFailure(`'${word}' is no executor; expected FLEET/NAME`);
+    throw usageFailure(`'${word}' is not an executor; write FLEET/NAME`);
   return { named: findFleet(second === undefined ? undefined : first), id: second ?? first };
 }

@@ -87,6 +87,5 @@ function passOptions(source: CopyPlace, options: SyncOptions): PassOptions {
 }
 
 function complainAboutSkipped({ tree: { skipped } }: PassResult): void {
-  if (skipped.length > 0)
-    complain(`not copied, because it is no file, directory or link: ${someOf(skipped)}`);
+  if (skipped.length > 0) complain(`not copied (not a file, directory or link): ${someOf(skipped)}`);
 }

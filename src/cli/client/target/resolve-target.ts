@@ -82,7 +82,7 @@ async function namedTarget(name: string): Promise<Target> {
 async function executorNamed(name: string): Promise<Target> {
   const [fleet = "", id = "", ...rest] = name.split("/");
   if (fleet === "" || id === "" || rest.length > 0)
-    throw usageFailure(`'${name}' is no executor; expected FLEET/NAME`);
+    throw usageFailure(`'${name}' is not an executor; write FLEET/NAME`);
   const { findFleet } = await import("./hosts/find-fleet.ts");
   return { kind: "executor", name, fleet: findFleet(fleet), id };
 }

@@ -21,7 +21,7 @@ export function parseTunnelAddress(text: string): TunnelAddress {
   const [, bind, localPort, host, port] = PATTERN.exec(text) ?? [];
   if (localPort === undefined || host === undefined || port === undefined)
     throw usageFailure(
-      `'${text}' is no tunnel; give [BIND:]PORT:HOST:PORT, such as 8080:localhost:80, with IPv6 addresses in brackets`,
+      `'${text}' is not a tunnel; write [BIND:]PORT:HOST:PORT, such as 8080:localhost:80, with IPv6 addresses in brackets`,
     );
   if (Number(localPort) > MAX_PORT || Number(port) > MAX_PORT || Number(port) === 0)
     throw usageFailure(

@@ -18,14 +18,14 @@ export interface Loaded {
   readonly size: number;
 }
 
-/** What happened on the disk since the file was opened. `other`: what has its name now is no regular file. */
+/** What happened on the disk since the file was opened. `other`: what has its name now is not a regular file. */
 export type DiskState = "same" | "changed" | "gone" | "other";
 
 /** Something else has the name of a file. */
 export class NotRegular extends Error {
   constructor(path: string) {
     super(
-      `${nameOf(path)} is no regular file any more: a directory, a device, a pipe or a socket has its name`,
+      `${nameOf(path)} is not a regular file any more: a directory, a device, a pipe or a socket has its name`,
     );
     this.name = "NotRegular";
   }

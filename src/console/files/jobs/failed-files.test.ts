@@ -12,7 +12,7 @@ test("faults of single names are told when the rest is done", () => {
   expect(() => failed.throwIfAny()).toThrow("1 of 9 failed: write /a: it failed");
   failed.add(failure("/b", "EACCES"));
   // This one was not even sent.
-  failed.add(new FileError("INVALID_INPUT", "write /c: it is no regular file", { path: "/c" }));
+  failed.add(new FileError("INVALID_INPUT", "write /c: not a regular file", { path: "/c" }));
   expect(() => failed.throwIfAny()).toThrow("3 of 9 failed: write /a: it failed, and 2 more");
 });
 

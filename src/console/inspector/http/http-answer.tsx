@@ -84,7 +84,7 @@ function Body({
 }) {
   if (bytes === 0) return <p class="insp-nothing">{isWhole ? "It has no body." : ""}</p>;
   if (text === undefined)
-    return <p class="insp-nothing">{formatBytes(bytes)} that are no text. Download them.</p>;
+    return <p class="insp-nothing">{formatBytes(bytes)} that are not text. Download them.</p>;
   const json = isWhole && isJson(headers) ? parse(text) : undefined;
   if (json !== undefined) return <JsonView preview={previewJson(json)} label="Body" />;
   return (

@@ -63,7 +63,7 @@ function explained(
     );
   if (error.message.includes("is not valid JSON"))
     return new Failure(
-      `'${name}' printed something that is no message of a server; its shell must print nothing when it runs a command`,
+      `'${name}' printed something that is not a message of exec-server; its shell must print nothing of its own when it runs a command`,
     );
   if (status !== undefined)
     return new Failure(`cannot reach '${name}'${words || `: ${program} ended with status ${status}`}`);
