@@ -59,7 +59,7 @@ test("an nkey is found among comments, and signs what the server says", () => {
 });
 
 test.each<[string, () => Partial<FleetAddress>, string]>([
-  ["no server", () => ({ servers: [] }), "a fleet needs at least one server of NATS"],
+  ["no server", () => ({ servers: [] }), "a fleet needs at least one NATS server"],
   ["a user in the address", () => ({ servers: "nats://anna:secret@host:4222" }), "a URL with a user"],
   ["another scheme", () => ({ servers: "ws://host:4222" }), "expected nats://HOST:PORT or tls://HOST:PORT"],
   ["a path", () => ({ servers: "nats://host:4222/path" }), "invalid server of a fleet"],

@@ -57,7 +57,7 @@ export function inboxOf({ inbox }: FleetAddress): string {
 
 function serversOf({ servers }: FleetAddress): string[] {
   const list = typeof servers === "string" ? [servers] : [...servers];
-  if (list.length === 0) throw new UsageError("a fleet needs at least one server of NATS");
+  if (list.length === 0) throw new UsageError("a fleet needs at least one NATS server");
   for (const server of list) {
     // It may hold a password, which belongs in no message.
     if (server.includes("@"))

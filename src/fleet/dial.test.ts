@@ -11,7 +11,7 @@ const wait = useMovedClock();
 const NOT_CONNECTED =
   "failed to connect to executor web-1: no executor of this name is connected to the fleet";
 
-test("an executor that is not there is told soon, but not while it may only move to another server of NATS", async () => {
+test("an executor that is not there is told soon, but not while it may only move to another NATS server", async () => {
   const bus = new FakeNats().connect();
   let failure: unknown;
   void settled(dialFrom(bus, "web-1")).then((error) => {

@@ -9,7 +9,7 @@ import { VirtualConnection } from "./virtual-connection.ts";
 
 /** A dial or its answer may be lost while one of the two connects again. */
 const REPEAT_MS = 1_000;
-/** An executor that moves to another server of NATS is nowhere meanwhile, for less than this. */
+/** An executor that moves to another NATS server is nowhere meanwhile, for less than this. */
 const MOVE_MS = 1_500;
 const MOVED_MS = 100;
 const NOT_CONNECTED = "no executor of this name is connected to the fleet";

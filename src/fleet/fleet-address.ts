@@ -1,4 +1,4 @@
-/** How to reach a fleet: the servers of NATS, and what they require. Paths are read for every connection. */
+/** How to reach a fleet: the NATS servers, and what they require. Paths are read for every connection. */
 export interface FleetAddress {
   /** `nats://HOST:PORT`, or `tls://HOST:PORT` for encrypted connections. Others of a cluster are found through them. */
   readonly servers: string | readonly string[];

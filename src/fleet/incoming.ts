@@ -2,7 +2,7 @@ import { Fifo } from "../base/fifo.ts";
 import { FrameKind, HEADER_BYTES, type Progress, readPosition, readReason } from "./frames.ts";
 
 /**
- * How many bytes a sender may be ahead of its reader. A program that is suspended makes its server of NATS hold this
+ * How many bytes a sender may be ahead of its reader. A program that is suspended makes its NATS server hold this
  * much for each of its connections, which must stay far below the 64 MiB at which that server cuts it off.
  */
 export const WINDOW_BYTES = 1024 * 1024;

@@ -33,7 +33,7 @@ test("a subject that is not permitted is told, and the connection goes on", asyn
   await expect.poll(() => told).toEqual(["denied: y"]);
 });
 
-const SHORT = "the server of NATS allows messages of 262162 bytes only: set its max_payload to 1MB";
+const SHORT = "the NATS server allows messages of 262162 bytes only: set its max_payload to 1MB";
 
 test("a server that allows too short messages is refused, at once or when it is met again", async () => {
   await expect(open([{ maxPayload: 262_162 }])).rejects.toThrow(SHORT);

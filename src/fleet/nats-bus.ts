@@ -198,11 +198,11 @@ async function openConnection(options: ConnectionOptions): Promise<NatsConnectio
   throw new ConnectionError(unfit);
 }
 
-/** Why a connection to this server of NATS is of no use; undefined if it is. */
+/** Why a connection to this NATS server is of no use; undefined if it is. */
 function unfitReason({ info }: NatsConnection): string | undefined {
   // Without it, the connection is lost again.
   if (info === undefined || info.max_payload >= MAX_PIECE_BYTES + HEADER_BYTES) return undefined;
-  return `the server of NATS allows messages of ${info.max_payload} bytes only: set its max_payload to 1MB`;
+  return `the NATS server allows messages of ${info.max_payload} bytes only: set its max_payload to 1MB`;
 }
 
 function isRefusedLogin(error: Error): boolean {

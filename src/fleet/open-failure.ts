@@ -22,7 +22,7 @@ const KNOWN: readonly (readonly [said: string, meaning: string])[] = [
   ["does not support 'tls'", `the server does not speak TLS; connect with ${PLAIN_SCHEME}`],
   [
     "unexpected response from server",
-    "what answers there is no server of NATS (it does not greet as one); check the address and the port",
+    "what answers there is not a NATS server (it does not greet like one); check the address and the port",
   ],
   [NO_REASON, "the server closed the connection without a reason"],
 ];

@@ -38,7 +38,7 @@ export const ListedProcess = schema(() =>
     name: z.string().optional().describe("Name of a kept process"),
     owner: z.string().optional().describe("Principal that a kept process belongs to"),
     attached: Unsigned().optional().describe("Number of connections that are attached to a kept process"),
-    terminalSize: ShownSize().optional().describe("Size of its terminal, whoever has set it"),
+    terminalSize: ShownSize().optional().describe("Size of its terminal"),
     usage: ProcessUsage()
       .optional()
       .describe("If requested: what it uses with everything that it has started; absent once it has ended"),

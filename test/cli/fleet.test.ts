@@ -208,7 +208,7 @@ test("drain waits until nothing runs, or says what still does", async () => {
   expect(await drain.ended()).toMatchObject({
     status: 0,
     stdout: "",
-    stderr: "exec-server: prod/web-1 gets no new work\nexec-server: nothing runs on prod/web-1 any more\n",
+    stderr: "exec-server: prod/web-1 gets no new work\nexec-server: nothing is running on prod/web-1\n",
   });
   await run(["fleet", "uncordon", "prod/web-1"]);
 });
@@ -267,7 +267,7 @@ test("drain takes several executors: it tells of each, and its status is the hig
   await sleep.kill();
   expect(await both.ended()).toMatchObject({
     status: 0,
-    stderr: expect.stringMatching(/nothing runs on prod\/busy any more\n$/),
+    stderr: expect.stringMatching(/nothing is running on prod\/busy\n$/),
   });
   expect((await run(["fleet", "drain", "nobody", "idle"])).status).toBe(1);
   expect(await run(["fleet", "uncordon", "prod", "--on", "set=many"])).toMatchObject({

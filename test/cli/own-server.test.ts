@@ -187,8 +187,7 @@ describe("the user's own server", () => {
     const ended = await person.run(["run", "--", "true"], { through: ["sh", "-c", leave, "sh"] });
     expect(ended).toMatchObject({
       status: 255,
-      stderr:
-        "exec-server: the working directory does not exist any more; change to another one, or give --cwd\n",
+      stderr: "exec-server: the working directory no longer exists; change to another one, or pass --cwd\n",
     });
   });
 

@@ -234,7 +234,7 @@ test.each([
   ['servers = "nats://h:1"\nport = 3', "fleet.toml:2: port is not a known key"],
   ['servers = "nats://h:1"\nslots = "many"', "fleet.toml:2: slots must be a number"],
   ['servers = "nats://h:1"\n[labels]\nzone = 1', "fleet.toml:3: labels.zone must be a text"],
-  ["servers = [1]", "fleet.toml:1: servers must be the URL of a server of NATS, or an array of them"],
+  ["servers = [1]", "fleet.toml:1: servers must be the URL of a NATS server, or an array of them"],
 ])("a file with %j is refused with its line", async (text, reason) => {
   const cwd = await mkdtemp(join(directory, "files-"));
   await writeFile(join(cwd, "fleet.toml"), text);

@@ -148,11 +148,7 @@ it("mistakes are one line, and change nothing", async () => {
     ],
     ["new x --table bad.toml", 2, "bad.toml:6: colour is not a known key"],
     ["check bad.toml", 2, "bad.toml:6: colour is not a known key"],
-    [
-      "list none.toml",
-      2,
-      "cannot read the table of tokens in none.toml: No such file or directory (os error 2)",
-    ],
+    ["list none.toml", 2, "cannot read the token table in none.toml: No such file or directory (os error 2)"],
     ["new x --preset files --root . --table good.toml", 2, "contains a file of the server itself"],
     ["new x --expires 2020-01-01", 2, "That is over"],
     ["new x --table /dev/null", 1, "cannot write /dev/null: it is not a regular file"],

@@ -60,7 +60,7 @@ describe("a tree that another program changes while it is uploaded", () => {
     await expect(inTime(host.files.uploadTree(from, to, { filter }), "the end")).rejects.toMatchObject({
       name: "FileError",
       path: expect.stringContaining(from) as string,
-      message: expect.stringContaining("is not a regular file any more") as string,
+      message: expect.stringContaining("is no longer a regular file") as string,
     });
     expect(await readdir(to)).toEqual([]);
   });

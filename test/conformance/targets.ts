@@ -14,7 +14,7 @@ export interface TargetInfo {
   readonly codexVersion?: string;
   /** Each stdio peer is a bridge to one server. Only if it is named. */
   readonly bridged?: true;
-  /** Memory, with a server of NATS in between. Only if it is named. */
+  /** Memory, with a NATS server in between. Only if it is named. */
   readonly overNats?: true;
   /** The lines of stdio come from and go to a server in the program of the tests. */
   readonly inside?: true;

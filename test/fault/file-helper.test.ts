@@ -126,7 +126,7 @@ function liar(...frames: { kind: number; id: number; text?: string; bytes?: numb
 it.each([
   [
     "an answer that nobody waits for",
-    "a result that nobody has asked for",
+    "a result that was not requested",
     { kind: RESULT, id: 77, bytes: 2 ** 29 },
   ],
   [
@@ -165,7 +165,7 @@ it("that answers a call twice is given up, and what it was granted is given back
   await helper.ready;
   await read(helper);
   await ended;
-  await expect(read(helper)).rejects.toThrow("it sent a result that nobody has asked for");
+  await expect(read(helper)).rejects.toThrow("it sent a result that was not requested");
   // All of it can be granted again.
   const held = client.budget.open();
   await held.grow(LIMITS.maxBufferedBytesPerConnection);

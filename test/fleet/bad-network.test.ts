@@ -17,7 +17,7 @@ const MAX_PAUSE_MS = 3_000;
 const MAX_STALL_MS = 1_500;
 const MAX_RUNS = 3;
 
-/** Kills and suspends a server of NATS, by turns, until the signal. */
+/** Kills and suspends a NATS server, by turns, until the signal. */
 async function disturb(
   nats: NatsServer,
   random: SeededRandom,

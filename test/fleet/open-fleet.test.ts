@@ -219,7 +219,7 @@ test.each([
 
 test.each([
   [{ servers: "nats://127.0.0.1:1" }, "CONNECTION_CLOSED", "failed to connect to NATS: connection refused"],
-  [{ servers: [] }, "USAGE", "a fleet needs at least one server of NATS"],
+  [{ servers: [] }, "USAGE", "a fleet needs at least one NATS server"],
   [{ servers: "nats://h", inbox: "a.b" }, "USAGE", "`inbox` must have"],
 ])("a fleet at %j is not opened", async (address, code, message) => {
   await expect(openFleet(address)).rejects.toMatchObject({ code, message: expect.stringContaining(message) });

@@ -48,7 +48,7 @@ test("a file of 40 MB is written and read back", async () => {
   }
 });
 
-test("a server of NATS that is killed and restarted in the middle of a flood costs no byte", async () => {
+test("a NATS server that is killed and restarted in the middle of a flood costs no byte", async () => {
   const host = await open();
   try {
     const script = `i=0; while [ $i -lt ${FLOOD_MB * 10} ]; do i=$((i+1)); printf "%0100000d" $i; done`;

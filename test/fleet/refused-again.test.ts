@@ -99,7 +99,7 @@ test("an executor that NATS does not let in again says why, once, and comes back
   expect(lines).toEqual([BACK]);
 });
 
-test("a server of NATS that allows short messages only is told, breaks nothing, and is used when it allows longer ones", async () => {
+test("a NATS server that allows short messages only is told, breaks nothing, and is used when it allows longer ones", async () => {
   await restart({ more: "max_payload: 1024" });
   await expect
     .poll(() => lines, SOON)

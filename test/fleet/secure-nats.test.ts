@@ -111,7 +111,7 @@ test("what is wrong with the certificate of NATS is said with a remedy", async (
   );
 });
 
-test("what is no server of NATS, or none with TLS, is said with a remedy", async () => {
+test("what is no NATS server, or none with TLS, is said with a remedy", async () => {
   await using plain = await startNats();
   const fault = (servers: string): Promise<unknown> =>
     openBus({ servers }, { timeoutMs: 30_000 }).catch((error: Error) => error.message);
@@ -122,7 +122,7 @@ test("what is no server of NATS, or none with TLS, is said with a remedy", async
   await once(mail.listen(0, "127.0.0.1"), "listening");
   const { port } = mail.address() as AddressInfo;
   expect(await fault(`nats://127.0.0.1:${port}`)).toBe(
-    "failed to connect to NATS: what answers there is no server of NATS (it does not greet as one); check the address and the port",
+    "failed to connect to NATS: what answers there is not a NATS server (it does not greet like one); check the address and the port",
   );
   mail.close();
 });
@@ -142,7 +142,7 @@ test.each([
   ],
   ["IP:127.0.0.9", /does not match certificate's altnames/],
 ])(
-  "a server of NATS that is reached by its address has to show it in its certificate: %s",
+  "a NATS server that is reached by its address has to show it in its certificate: %s",
   async (names, fault) => {
     const { cert, key } = authority.issue(`names-${names.replaceAll(/\W/g, "-")}`, { names });
     await using other = await startNats(`tls { cert_file: "${cert}", key_file: "${key}" }`);

@@ -195,7 +195,7 @@ test("whoever NATS does not know is told", async () => {
 });
 
 test.each([
-  [{ servers: [] }, "a fleet needs at least one server of NATS"],
+  [{ servers: [] }, "a fleet needs at least one NATS server"],
   [{ servers: "http://h" }, 'invalid server of a fleet "http://h"'],
   [{ servers: "nats://user:pass@h" }, "invalid server of a fleet"],
   [{ servers: "nats://h", user: "x" }, "a user of a fleet needs both: `user` and `password`"],

@@ -174,7 +174,7 @@ test("whoever has no key that is listed cannot log in", async () => {
     await expect(openBus(stranger, TIMEOUT)).rejects.toThrow(/failed to connect to NATS: .*Authorization/i);
 });
 
-test("a server of NATS with a certificate of somebody else is not trusted", async () => {
+test("a NATS server with a certificate of somebody else is not trusted", async () => {
   using others = createAuthority();
   await expect(openBus({ ...nats.address("olga"), ca: others.ca }, TIMEOUT)).rejects.toThrow(
     "failed to connect to NATS: the server's certificate is not trusted (UNABLE_TO_VERIFY_LEAF_SIGNATURE)",

@@ -131,7 +131,7 @@ describe("where rows run", () => {
     other.leave();
     await says("1 machine matches, full (1 of 1 slots)");
     busy.leave();
-    await says("no machine matches any more");
+    await says("no machine matches the selection any longer");
     other.isListed = true;
     other.cordon("ready");
     expect(await summary).toMatchObject({ completed: 2 });

@@ -18,7 +18,7 @@ export function fleetOf(table: Readonly<Record<string, unknown>>, refuse: Refuse
   if (servers === undefined)
     throw refuse("servers", "is missing: expected nats://HOST:PORT or tls://HOST:PORT");
   if (!isText(servers) && !(Array.isArray(servers) && servers.every(isText)))
-    throw refuse("servers", "must be the URL of a server of NATS, or an array of them");
+    throw refuse("servers", "must be the URL of a NATS server, or an array of them");
   if (slots !== undefined && typeof slots !== "number") throw refuse("slots", "must be a number");
   return {
     servers,

@@ -50,7 +50,7 @@ Options:
       --id <NAME>                    Name of this executor in the fleet; a newer one of the same name replaces
                                      it [default: the host name]
       --label <KEY=VALUE>            What clients choose executors by; repeatable
-      --slots <COUNT>                How many processes it is meant to run at a time, for whoever chooses
+      --slots <COUNT>                How many processes it is meant to run at a time, for programs that choose
                                      [default: the number of cores]
       --log-level <LEVEL>            Log level on stderr: error, warn, info or debug [default: warn]
       --log-file <PATH>              Write the log there instead; the file is started anew at 1 MiB, and the
@@ -62,7 +62,7 @@ Options:
                                      [default: 67108864]
       --audit-failure <MODE>         What to do while it cannot be written: refuse what would have to be
                                      recorded, or continue [default: refuse]
-      --metrics                      Answer GET /metrics, in the OpenMetrics format, for whoever may connect
+      --metrics                      Answer GET /metrics, in the OpenMetrics format, for anyone who may connect
       --no-console                   Do not serve the web console, to which a link is printed on stderr if the
                                      address is ws:// or wss://
       --exit-when-idle <DURATION>    End when for that long (90s, 10m, 2h) there was no connection, no session

@@ -206,7 +206,7 @@ async function parseOptions(args: readonly string[]): Promise<ListenOptions & { 
 
 function checkFleet(fleet: FleetOptions | undefined, { kind }: ListenAddress, isAllowed: boolean): void {
   if (fleet === undefined) {
-    if (kind === "none") throw usageError("'--listen none' needs '--fleet <FLEET>': nobody could connect");
+    if (kind === "none") throw usageError("'--listen none' needs '--fleet <FLEET>': no client could connect");
     return;
   }
   if (kind === "stdio")
@@ -256,7 +256,7 @@ async function serveListening({ url, exitWhenIdleMs, fleet, ...options }: Listen
   const replaced = (): void => {
     if (url !== "none") return;
     writeErr(
-      `a newer executor of the name ${fleet?.id} has joined the fleet: this one ends, because nobody can reach it any more\n`,
+      `a newer executor of the name ${fleet?.id} has joined the fleet: this one ends, because clients can no longer reach it\n`,
     );
     // It may be told before it has started.
     void starting.then(

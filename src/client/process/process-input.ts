@@ -103,7 +103,7 @@ export class ProcessInput {
 function refusedWrite(processId: string, status: string): ExecError {
   switch (status) {
     case "unknownProcess":
-      return new ExecError("NOT_FOUND", `process ${processId} is not known to the server any more`);
+      return new ExecError("NOT_FOUND", `process ${processId} is no longer known to the server`);
     case "exited":
       return new ExecError("STDIN_CLOSED", `process ${processId} has exited`);
     case "stdinClosed":

@@ -46,7 +46,7 @@ function remedyOf(error: unknown): string | undefined {
 }
 
 const REMEDIES: Partial<Record<ExecError["code"], string>> = {
-  PERMISSION_DENIED: "Your access does not include this. Ask whoever runs the server.",
+  PERMISSION_DENIED: "Your access does not include this. Ask the person who runs the server.",
   LIMIT_REACHED: "A limit of the server is reached: end something that you no longer need, and try again.",
   UNSUPPORTED: "This server does not have it.",
   ALREADY_EXISTS: "Choose another name, or open the process that has it.",

@@ -137,7 +137,7 @@ export function PaneNotice({ model, pane, isReadOnly, onClose, onMode, onStarted
     const { cols, rows } = model.grid.value;
     return (
       <Notice
-        text={`${cols} × ${rows}, the window of whoever typed last. Type, and it gets the size of yours.`}
+        text={`${cols} × ${rows}, the window of the person who typed last. Type, and it takes the size of yours.`}
       />
     );
   }

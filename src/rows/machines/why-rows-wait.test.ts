@@ -26,7 +26,7 @@ test.each<[string, Seen[]]>([
   ["2 machines match, all out of reach", [LOST, { ...NEW, failures: 1 }]],
   ["2 machines match: 1 refusing rows, 1 being connected to", [{ ...NEW, refusal: "no token" }, NEW]],
   ["1 machine matches, full (4 of 4 slots)", [FULL, { ...FULL, state: undefined }]],
-  ["no machine matches any more", [{ ...NEW, state: undefined }]],
+  ["no machine matches the selection any longer", [{ ...NEW, state: undefined }]],
 ])("%s", (text, machines) => {
   expect(whyRowsWait(machines)).toBe(text);
 });

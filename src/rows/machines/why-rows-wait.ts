@@ -19,7 +19,7 @@ export function whyRowsWait(machines: readonly Seen[]): string {
     text: obstacle === "full" ? `full (${slots} of ${slots} slots)` : obstacle,
   }));
   const [first, ...others] = parts.sort((one, other) => other.count - one.count);
-  if (first === undefined) return "no machine matches any more";
+  if (first === undefined) return "no machine matches the selection any longer";
   if (others.length > 0) {
     const sum = parts.reduce((total, { count }) => total + count, 0);
     return `${sum} machines match: ${parts.map(({ count, text }) => `${count} ${text}`).join(", ")}`;

@@ -116,6 +116,6 @@ it("a table that cannot be read admits nobody, and says so", async () => {
   });
   await expect(authenticator.ready).rejects.toThrow("/no/such/table");
   await expect(authenticator.authenticate({ authorization: "Bearer x" })).rejects.toThrow("/no/such/table");
-  expect(errors).toEqual(["nobody is admitted"]);
+  expect(errors).toEqual(["no client is admitted"]);
   authenticator.close();
 });

@@ -42,11 +42,11 @@ export type Authenticate = (presented: Presented) => Promise<Authentication>;
 
 /** Decides who may connect. */
 export interface Authenticator {
-  /** Rejects if the table of tokens could not be read. */
+  /** Rejects if the token table could not be read. */
   readonly authenticate: Authenticate;
-  /** Rejects with a UsageError if the table of tokens cannot be read; nobody is admitted then. */
+  /** Rejects with a UsageError if the token table cannot be read; nobody is admitted then. */
   readonly ready: Promise<void>;
-  /** Stops reading the table of tokens. */
+  /** Stops reading the token table. */
   close(): void;
 }
 
@@ -77,7 +77,9 @@ export function createAuthenticator(
   const table = policy.mode === "token-table" ? TokenTable.open(policy.path, context) : undefined;
   const check = checkerOf(policy, context, table);
   const ready = Promise.resolve(table).then(() => {});
-  ready.catch((error: unknown) => context.logger.error("nobody is admitted", { reason: messageOf(error) }));
+  ready.catch((error: unknown) =>
+    context.logger.error("no client is admitted", { reason: messageOf(error) }),
+  );
   const authenticate: Authenticate = async ({ authorization, from }) => {
     const answer = await decide(authorization, from);
     if ("refusal" in answer) log.refused(answer.refusal, from);
@@ -120,7 +122,7 @@ function checkPolicy(policy: AuthenticationPolicy | null): void {
       throw new UsageError(`the secret must have at least ${MIN_SECRET_BYTES} bytes`);
     case "token-table":
       if (typeof policy.path === "string" && policy.path !== "") return;
-      throw new UsageError("path must be the path of a table of tokens");
+      throw new UsageError("path must be the path of a token table");
     default:
       throw new UsageError(
         "the mode of authentication must be capability-token, signed-bearer-token or token-table",

@@ -125,7 +125,7 @@ function confiningPolicy(policy: Sandbox | undefined, context: RightsContext, wa
   if (policy === undefined) throw new UsageError("the preset sandboxed needs a policy");
   const confining = operatorPolicy(policy, context, "policy");
   if (confining === undefined || isOpen(confining))
-    throw new UsageError("policy makes everything writable; whoever may do that has the preset full");
+    throw new UsageError("policy makes everything writable; use the preset full for that");
   refuseExposed(confining, context, { name: "policy", walk });
   return confining;
 }

@@ -22,7 +22,7 @@ export interface TokenEntry {
 }
 
 /**
- * Reads a table of tokens; nothing is parsed if the text is known. Throws a UsageError with file and line for anything
+ * Reads a token table; nothing is parsed if the text is known. Throws a UsageError with file and line for anything
  * that is not known or makes no sense.
  */
 export async function readTokenFile(
@@ -30,7 +30,7 @@ export async function readTokenFile(
   context: RightsContext,
   known?: string,
 ): Promise<{ text: string; entries: readonly TokenEntry[] }> {
-  const text = readOwnFile(path, "the table of tokens");
+  const text = readOwnFile(path, "the token table");
   return { text, entries: text === known ? [] : await parseTokens(path, text, context) };
 }
 

@@ -91,7 +91,7 @@ export class TokenTable {
       const reason = messageOf(error);
       // It is told once, not with every reading.
       if (this.#fault !== reason)
-        this.#context.logger.error("the table of tokens is invalid; the one before stays in force", {
+        this.#context.logger.error("the token table is invalid; the one before stays in force", {
           reason,
         });
       this.#fault = reason;
@@ -106,8 +106,8 @@ export class TokenTable {
     const kept = new Set(this.#grants.map(({ end }) => end));
     for (const { end } of before) if (!kept.has(end)) end.abort();
     const { logger } = this.#context;
-    if (entries.length > 0) logger.info("the table of tokens was read again", { tokens: entries.length });
-    else logger.warn("the table of tokens is empty: nobody is admitted");
+    if (entries.length > 0) logger.info("the token table was read again", { tokens: entries.length });
+    else logger.warn("the token table is empty: no client is admitted");
   }
 }
 

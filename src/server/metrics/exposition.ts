@@ -42,7 +42,11 @@ export class Exposition {
       ["sessions", "Sessions, including those that wait for their client.", ({ sessions }) => sessions],
       ["processes_running", "Processes that have not ended.", ({ runningProcesses }) => runningProcesses],
       ["buffered_bytes", "Memory used for answers and unread output.", ({ bufferedBytes }) => bufferedBytes],
-      ["draining", "1 while the server ends and admits nobody.", ({ isDraining }) => (isDraining ? 1 : 0)],
+      [
+        "draining",
+        "1 while the server is shutting down and admits no connections.",
+        ({ isDraining }) => (isDraining ? 1 : 0),
+      ],
       ["cordoned", "1 while the server is to get no new work.", ({ isCordoned }) => (isCordoned ? 1 : 0)],
     ];
     for (const [name, help, valueOf] of gauges)

@@ -63,7 +63,7 @@ describe("a server that cannot start leaves nothing open", () => {
     expect(await timersLeft()).toBe(0);
   });
 
-  it("when its table of tokens cannot be read", async () => {
+  it("when its token table cannot be read", async () => {
     const authentication = { mode: "token-table", path: join(directory, "missing.toml") } as const;
     await expect(serve({ authentication })).rejects.toThrow(/missing\.toml/);
     expect(await timersLeft()).toBe(0);

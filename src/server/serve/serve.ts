@@ -30,7 +30,7 @@ export interface ServeOptions extends ServerOptions, AdmissionPolicy {
   readonly listen?: string;
   /** Certificates, for `wss://`. */
   readonly tls?: ServerTls | undefined;
-  /** Answers `/metrics`, for whoever may connect. Default: false. */
+  /** Answers `/metrics`, for anyone who may connect. Default: false. */
   readonly metrics?: boolean;
   /**
    * Serves the web console at `/`, if it listens on TCP. Browsers get in with a link that `consoleLink` makes, or with a
@@ -71,7 +71,7 @@ export async function serve(options: ServeOptions = {}): Promise<ListeningServer
   if (address.kind === "stdio") {
     if (authentication !== undefined || options.fleet !== undefined)
       throw new UsageError(
-        "stdio takes no authentication and no fleet: whoever started this program is its only client",
+        "stdio takes no authentication and no fleet: the only client is the program that started this one",
       );
     return serveStdio(options);
   }

@@ -31,7 +31,7 @@ export function define(program: Command): void {
     .command("attach")
     .summary("see and control a process that was left running")
     .description("See and control a process that was started with 'run -d'. It goes on when you leave.")
-    .argument("<name>", "name of the process, as 'ps' shows it; OWNER/NAME for one of somebody else")
+    .argument("<name>", "name of the process, as 'ps' shows it; OWNER/NAME for someone else's")
     .option("-r, --read-only", "only look: what is typed goes nowhere")
     .addHelpText("after", EXAMPLES);
   withTarget(command).action(async (name: string) => {

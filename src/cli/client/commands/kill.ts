@@ -41,7 +41,7 @@ export function define(program: Command): void {
     .summary("end kept processes, or send them a signal")
     .description("End kept processes, or send them a signal.")
     .usage("[OPTIONS] NAME...")
-    .argument("<name...>", "kept processes; OWNER/NAME for those of somebody else")
+    .argument("<name...>", "kept processes; OWNER/NAME for someone else's")
     .option("-s, --signal <SIGNAL>", "send only this signal: HUP, INT, USR1, KILL…", parseSignal)
     .addOption(
       new Option("--timeout <DURATION>", "time to end before it is killed")

@@ -36,7 +36,7 @@ export function define(program: Command): void {
     .summary("print the output of a kept process")
     .description("Print the output of a kept process, running or ended.")
     .usage("[OPTIONS] NAME")
-    .argument("<name>", "kept process; OWNER/NAME for one of somebody else")
+    .argument("<name>", "kept process; OWNER/NAME for someone else's")
     .option("-f, --follow", "also print what comes, until the process ends")
     .addOption(
       new Option("--head <LINES>", "only the first lines")

@@ -80,19 +80,19 @@ export function define(program: Command): void {
     .command("retire")
     .description("End the older one of the two tokens that a name has after --rotate.")
     .argument("<name>")
-    .requiredOption("--table <FILE>", "table of tokens")
+    .requiredOption("--table <FILE>", "token table")
     .action((name: string) => retireToken(name, retire.opts<{ table: string }>().table));
   const list = token
     .command("list")
     .alias("ls")
     .description("List the tokens of a table.")
-    .argument("<file>", "table of tokens")
+    .argument("<file>", "token table")
     .option("--json", "print one JSON document")
     .action((file: string) => listTokens(file, list.opts<{ json?: boolean }>()));
   token
     .command("check")
-    .description("Read a table of tokens as a server would, and name the first line that is wrong.")
-    .argument("<file>", "table of tokens")
+    .description("Read a token table as a server would, and name the first line that is wrong.")
+    .argument("<file>", "token table")
     .action(checkTable);
 }
 
@@ -113,7 +113,7 @@ async function makeToken(name: string, options: NewOptions): Promise<void> {
   await checkLines(lines, path);
   if (path === undefined) {
     await shown();
-    if (json !== true) writeErr(`\n# for the table of tokens\n${lines}`);
+    if (json !== true) writeErr(`\n# for the token table\n${lines}`);
     return;
   }
   await change(path, (text) => withToken(path, text, name, lines), shown);

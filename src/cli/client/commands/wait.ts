@@ -30,7 +30,7 @@ export function define(program: Command): void {
     .summary("wait until kept processes end, and pass on their status")
     .description("Wait until kept processes have ended. The status of the last one becomes this command's.")
     .usage("[OPTIONS] NAME...")
-    .argument("<name...>", "kept processes; OWNER/NAME for those of somebody else")
+    .argument("<name...>", "kept processes; OWNER/NAME for someone else's")
     .option("--timeout <DURATION>", "wait no longer than this: 10s, 5m", parseDurationArgument)
     .option("--json", "print how each process ended as one JSON document")
     .addHelpText("after", EXAMPLES);

@@ -91,7 +91,7 @@ class Draining {
           1,
           `${name} gets new work again: it was uncordoned, or its server has been restarted`,
         );
-      else if (now.running === 0) this.#end(name, 0, `nothing runs on ${name} any more`);
+      else if (now.running === 0) this.#end(name, 0, `nothing is running on ${name}`);
     }
     if (this.#left.size === 0) this.#done();
   }

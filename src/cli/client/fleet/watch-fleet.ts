@@ -44,7 +44,7 @@ export async function watchFleet(name: string | undefined, options: WatchOptions
       );
     };
     for (const executor of fleet.list()) show("there", executor);
-    if (fleet.list().length === 0) complain(`nobody is connected to the fleet '${named.name}' yet`);
+    if (fleet.list().length === 0) complain(`no executor is connected to the fleet '${named.name}' yet`);
     fleet.watch(({ kind, executor }) => show(kind, executor));
     fleet.onStateChange((state) => {
       if (state === "recovering")
@@ -93,7 +93,7 @@ class LinePrinter {
 
   print(text: string): void {
     if (this.#waiting >= MAX_WAITING_LINES) {
-      this.#fail(new Failure("nobody reads what is printed"));
+      this.#fail(new Failure("the output is not being read"));
       return;
     }
     this.#waiting += 1;

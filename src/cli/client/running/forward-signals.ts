@@ -14,7 +14,7 @@ const BEFORE_WRITTEN = "before all of the output could be written";
 const GIVEN_UP = "twice, and the command was given up; the server ends what is left of it with its session";
 /** Those that ask a command to end. */
 const ENDING: ReadonlySet<NodeJS.Signals> = new Set(["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"]);
-const WHILE_LOST = "while the connection is lost; the server ends the command when nobody comes back to it";
+const WHILE_LOST = "while the connection is lost; the server ends the command if no client comes back to it";
 
 /**
  * Passes signals on to a process, until `stop` is called. One that cannot be passed on, because the connection is lost

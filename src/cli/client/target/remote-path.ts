@@ -62,6 +62,6 @@ export function localDirectory(): string {
   try {
     return process.cwd();
   } catch {
-    throw new Failure("the working directory does not exist any more; change to another one, or give --cwd");
+    throw new Failure("the working directory no longer exists; change to another one, or pass --cwd");
   }
 }

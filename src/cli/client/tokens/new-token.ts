@@ -4,7 +4,7 @@ const TOKEN_BYTES = 32;
 /** It cannot be mistaken for an option, and tools that search for leaked secrets can find it. */
 const TOKEN_PREFIX = "exs_";
 
-/** A token that was just made, and what the table of tokens holds of it. */
+/** A token that was just made, and what the token table holds of it. */
 export interface NewToken {
   readonly token: string;
   readonly sha256: string;

@@ -24,7 +24,7 @@ export interface RightsFlags {
 /** It can do no harm, and the lines show where to change it. */
 const DEFAULT_PRESET: Preset = "observe";
 
-/** The lines of a token for the table of tokens. Whether they make sense is for the server's reader to say. */
+/** The lines of a token for the token table. Whether they make sense is for the server's reader to say. */
 export function tokenLines(name: string, sha256: string, flags: RightsFlags): string {
   const { preset = DEFAULT_PRESET, expires, root, readOnly, runAs, see, control } = flags;
   const policy = policyOf(flags);

@@ -20,7 +20,7 @@ export async function openToRead(path: string, { follow }: { follow: boolean }):
   const file = await (follow ? open(path, O_RDONLY | O_NONBLOCK) : openInPlace(path, O_RDONLY | O_NONBLOCK));
   if ((await file.stat()).isFile()) return file;
   await file.close();
-  throw systemError("EINVAL", "it is not a regular file any more");
+  throw systemError("EINVAL", "it is no longer a regular file");
 }
 
 /** Creates a file that must not exist. */

@@ -25,7 +25,7 @@ export type DiskState = "same" | "changed" | "gone" | "other";
 export class NotRegular extends Error {
   constructor(path: string) {
     super(
-      `${nameOf(path)} is not a regular file any more: a directory, a device, a pipe or a socket has its name`,
+      `${nameOf(path)} is no longer a regular file: a directory, a device, a pipe or a socket has taken its name`,
     );
     this.name = "NotRegular";
   }
