@@ -6,6 +6,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { silentLogger } from "../../src/base/logger.ts";
 import { connect } from "../../src/client/index.ts";
 import { serve, type ListeningServer, type ServeOptions } from "../../src/server/index.ts";
+import { listenWebSocket } from "../../src/transport/index.ts";
 import { createAuthority } from "../fixtures/certificates.ts";
 import { pollUntil, withDeadline } from "./deadline.ts";
 import { upgradeRequest } from "./raw-websocket.ts";
@@ -25,7 +26,7 @@ async function listening(options: ServeOptions = {}): Promise<{ server: Listenin
   return { server, lines };
 }
 
-const portOf = ({ url }: ListeningServer): number => Number(new URL(url).port);
+const portOf = ({ url }: { readonly url: string }): number => Number(new URL(url).port);
 
 /** Connects, sends something and does what `then` says. Returns its address once the server has ended the connection. */
 async function peer(
@@ -67,6 +68,18 @@ describe("a connection that does not come about is logged with its address and t
       "asks for another version",
       upgradeRequest().replace("Version: 13", "Version: 12"),
       "`Sec-WebSocket-Version` header did not include '13'",
+      () => {},
+    ],
+    [
+      "sends a key of another length",
+      upgradeRequest().replace(/Sec-WebSocket-Key: .*/i, "Sec-WebSocket-Key: x"),
+      "Missing or invalid Sec-WebSocket-Key header",
+      () => {},
+    ],
+    [
+      "names no valid subprotocol",
+      upgradeRequest().replace("Upgrade: websocket", "Upgrade: websocket\r\nSec-WebSocket-Protocol: a b"),
+      "Invalid Sec-WebSocket-Protocol header",
       () => {},
     ],
     [
@@ -138,6 +151,24 @@ describe("a connection that does not come about is logged with its address and t
   });
 });
 
+it("a login that cannot be checked counts as a limit, which is logged", async () => {
+  const refused = vi.fn();
+  const listener = await listenWebSocket({
+    host: "127.0.0.1",
+    port: 0,
+    authenticate: () => Promise.reject(new Error("EMFILE")),
+    refused,
+    accept: () => {},
+  });
+  try {
+    const from = await peer({ port: portOf(listener) }, upgradeRequest());
+    const reason = "authentication is not possible now";
+    expect(refused.mock.calls).toEqual([[{ cause: "limit", reason, from }]]);
+  } finally {
+    await listener.close();
+  }
+});
+
 it("a TLS handshake that fails is logged once", async () => {
   using authority = createAuthority();
   const { server, lines } = await listening({ listen: "wss://127.0.0.1:0", tls: authority.issue("server") });
@@ -161,6 +192,21 @@ it("a flood of them fills ten lines a minute", async () => {
   );
   await peer(place, "\x01\r\n\r\n");
   expect(lines).toHaveLength(10);
+});
+
+it("a flood of them leaves room for a line about a limit", async () => {
+  const { server, lines } = await listening({ limits: { maxConnections: 1 } });
+  await using _server = server;
+  await using _host = await connect(server.url);
+  const place = { port: portOf(server) };
+  await Promise.all(Array.from({ length: 11 }, () => peer(place, "\x01\r\n\r\n")));
+  const from = await peer(place, upgradeRequest());
+  const limit = await pollUntil(
+    () => lines.find(({ fields }) => fields["from"] === from) ?? false,
+    DEADLINE_MS,
+    () => "a line about the limit",
+  );
+  expect(limit.fields["reason"]).toContain("maxConnections");
 });
 
 it("probes, requests, clients and the end of the server are not logged", async () => {

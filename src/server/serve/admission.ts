@@ -57,10 +57,11 @@ export function admissionFor(
   { authenticator, requiresCertificate, isLocal, console }: Surroundings,
 ): AdmissionOptions<Credential> {
   const log = new LoginLog(logger ?? silentLogger);
-  // Strangers who send anything at all must not keep lines about users out of the log.
-  const failures = new LoginLog(logger ?? silentLogger);
-  const notAccepted = (reason: string, from: string | undefined): void =>
-    failures.warn("a connection was not accepted", { reason, ...(from === undefined ? {} : { from }) });
+  // Strangers who send anything at all must not keep lines about users, or about the server's limits, out of the log.
+  const strangers = new LoginLog(logger ?? silentLogger);
+  const limited = new LoginLog(logger ?? silentLogger);
+  const notAccepted = (by: LoginLog, reason: string, from: string | undefined): void =>
+    by.warn("a connection was not accepted", { reason, ...(from === undefined ? {} : { from }) });
   const maxMessageBytes = limits?.maxMessageBytes;
   const decide =
     authenticator === undefined
@@ -82,10 +83,11 @@ export function admissionFor(
       ? { excludeUser: async (ends) => (isLocal(ends) ? refuseOtherUser(ends, log) : undefined) }
       : {}),
     refused: (connection) => {
-      if (UNLOGGED.has(connection.cause)) notAccepted(connection.reason, connection.from);
+      const { cause, reason, from } = connection;
+      if (UNLOGGED.has(cause)) notAccepted(cause === "limit" ? limited : strangers, reason, from);
       server.observer?.refused?.(connection);
     },
-    failed: notAccepted,
+    failed: (reason, from) => notAccepted(from === undefined ? limited : strangers, reason, from),
     ...(maxMessageBytes === undefined ? {} : { maxMessageBytes }),
     maxPendingConnections: limits?.maxPendingConnections,
     handshakeTimeoutMs: limits?.handshakeTimeoutMs,

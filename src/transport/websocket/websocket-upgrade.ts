@@ -74,6 +74,10 @@ export function upgrades<Credential>(
     ...CLOSING,
     handleProtocols: selectSubprotocol,
   });
+  // What `ws` refuses itself: a key or a subprotocol that is malformed.
+  webSockets.on("wsClientError", ({ message }, socket) =>
+    turnAwayFrom(socket as Socket, { cause: "request", status: 400, body: message }, options, pending),
+  );
 
   const upgrade = (
     request: IncomingMessage,
@@ -118,7 +122,7 @@ export function upgrades<Credential>(
     if (examined === undefined) decide({});
     else
       examined.then(decide, () =>
-        turnAway({ cause: "login", status: 503, body: "authentication is not possible now" }),
+        turnAway({ cause: "limit", status: 503, body: "authentication is not possible now" }),
       );
   };
 }
