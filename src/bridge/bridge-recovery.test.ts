@@ -156,6 +156,43 @@ test("a start gets a key where the server knows keys, and is repeated with it", 
   for (const seq of [1, 2, 3]) expect(await scene.client.next()).toEqual(output(seq));
 });
 
+test.each(["process/started", "process/failed"])(
+  "a start that the bridge repeats is reported by %s once",
+  async (method) => {
+    const scene = await Scene.open();
+    const server = await scene.begin();
+    const start = { id: 2, method: "process/start", params: { processId: "p", idempotencyKey: "k" } };
+    const report = { method, params: { processId: "p" } };
+    const answer = method === "process/started" ? { result: {} } : { error: { code: -32603, message: "no" } };
+    scene.client.send(start);
+    await server.next();
+    server.send(report);
+    expect(await scene.client.next()).toEqual(report);
+    server.transport.destroy();
+    const again = await scene.resumed();
+    await again.next();
+    again.send(report);
+    again.send({ id: 2, ...answer });
+    expect(await scene.client.next()).toEqual({ id: 2, ...answer });
+  },
+);
+
+test("a start that the client repeats is reported again", async () => {
+  const scene = await Scene.open();
+  const server = await scene.begin();
+  const start = { method: "process/start", params: { processId: "p", idempotencyKey: "k" } };
+  const report = { method: "process/started", params: { processId: "p" } };
+  const seen: unknown[] = [];
+  for (const id of [2, 3]) {
+    scene.client.send({ id, ...start });
+    await server.next();
+    server.send(report);
+    server.send({ id, result: {} });
+    seen.push(await scene.client.next(), await scene.client.next());
+  }
+  expect(seen).toEqual([report, { id: 2, result: {} }, report, { id: 3, result: {} }]);
+});
+
 test("a repeated start whose id is in use was carried out, once the server knows the process", async () => {
   const scene = await Scene.open();
   const server = await scene.begin();

@@ -50,6 +50,8 @@ export class ProcessRelay {
   #held: HeldEvent[] = [];
   #heldBytes = 0;
   #holding = false;
+  /** How its start was last reported. */
+  #reported: string | undefined;
   /** Events were dropped since the server was last asked. */
   #missed = false;
   #exitPassed = false;
@@ -84,6 +86,16 @@ export class ProcessRelay {
     } else {
       this.#pass(method, seq, message);
     }
+  }
+
+  /** How its start ended. A start that the bridge repeats is reported again, and its client has asked once. */
+  receiveReport(method: string, message: RelayedMessage): void {
+    if (this.#holding && !this.started && this.#reported === method) {
+      message.release();
+      return;
+    }
+    this.#reported = method;
+    this.#owner.pass(message);
   }
 
   /** The connection is lost: what comes next must wait until the missed events were read. */

@@ -24,6 +24,8 @@ const MAX_PATIENCE = 40;
 /** With it, a repeated start gets the answer of the first. */
 const KEY = "idempotencyKey";
 
+const START_REPORTS: ReadonlySet<string> = new Set(["process/started", "process/failed"]);
+
 type Fields = Readonly<Record<string, unknown>>;
 
 /** What the relays need from the bridge. */
@@ -76,6 +78,10 @@ export class ProcessRelays {
     const relay = typeof processId === "string" ? this.#relays.get(processId) : undefined;
     if (relay !== undefined && Number.isSafeInteger(seq)) {
       relay.receive(method, seq as number, message);
+      return;
+    }
+    if (relay !== undefined && START_REPORTS.has(method)) {
+      relay.receiveReport(method, message);
       return;
     }
     if (method === "process/gap" && Number.isSafeInteger(toSeq)) relay?.skipTo(toSeq as number);
