@@ -10,3 +10,11 @@ export function checkText(what: string, text: string): void {
   if (LONE_SURROGATE.test(text))
     throw new UsageError(`${what} holds half of a surrogate pair, which has no UTF-8 form`);
 }
+
+/** Throws unless these can be variables of a process. */
+export function checkVariables(env: Readonly<Record<string, string | undefined>>): void {
+  for (const [name, value] of Object.entries(env)) {
+    checkText("the name of a variable in env", name);
+    if (value !== undefined) checkText(`${name} in env`, value);
+  }
+}

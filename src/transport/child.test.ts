@@ -69,6 +69,29 @@ describe("the environment of a command", () => {
   });
 });
 
+describe("a command that cannot be started", () => {
+  it.each<[string, Partial<ChildCommand>, string]>([
+    ["no program", { command: [] as never }, "command is empty: it needs at least a program"],
+    ["a string", { command: "cat" as never }, "command must be an array of a program and its arguments"],
+    ["an argument with a NUL", { command: ["cat", "a\0b"] }, "command holds a NUL"],
+    ["a directory with a NUL", { cwd: "/a\0b" }, "cwd holds a NUL"],
+    ["a value with a NUL", { env: { SECRET: "a\0b" } }, "SECRET in env holds a NUL"],
+    ["a value that is not text", { env: { A: 1 as never } }, "A in env must be text, not number"],
+    ["a name with a NUL", { env: { "A\0": "" } }, "the name of a variable in env holds a NUL"],
+  ])("because of %s is a mistake of the caller", async (_, options, message) => {
+    await expect(run("cat", options)).rejects.toMatchObject({ code: "USAGE", message });
+  });
+
+  it("because its environment is too long says so like any other", async () => {
+    await expect(run("cat", { env: { LONG: "x".repeat(4 * 1024 * 1024) } })).rejects.toMatchObject({
+      code: "SPAWN_FAILED",
+      errno: "E2BIG",
+      reason: "limit",
+      message: "failed to start /bin/sh: spawn E2BIG",
+    });
+  });
+});
+
 describe("a command whose transport is closed", () => {
   it("ends with everything in its process group", async () => {
     const { transport, next } = await run("sleep 60 & echo [$$,$!]; cat");

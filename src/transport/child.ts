@@ -3,9 +3,10 @@ import { once } from "node:events";
 import { statSync } from "node:fs";
 import type { Socket } from "node:net";
 import { certainSpawnFailure, type SpawnFailure } from "../base/error-codes.ts";
-import { ConnectionError } from "../base/errors.ts";
+import { ConnectionError, UsageError } from "../base/errors.ts";
 import { settledWithin } from "../base/deadlines.ts";
 import type { LogFields, Logger } from "../base/logger.ts";
+import { checkText, checkVariables } from "../base/system-text.ts";
 import { JsonLinesTransport } from "./json-lines.ts";
 import { ownGroup, signalGroup } from "./process-group.ts";
 import type { Transport, TransportEvents } from "./transport.ts";
@@ -47,14 +48,19 @@ export async function startChild({
   sharesTerminal = false,
   logger,
 }: ChildCommand): Promise<Transport> {
+  checkCommand(command);
+  if (cwd !== undefined) checkText("cwd", cwd);
+  checkVariables(env ?? {});
   const [program, ...args] = command;
-  const child = spawn(program, args, {
-    cwd,
-    env: { ...process.env, ...env },
-    ...(sharesTerminal ? {} : ownGroup()),
-    stdio: "pipe",
-  });
+  let child: ChildProcessWithoutNullStreams;
   try {
+    // Throws some errors of the system, and emits others.
+    child = spawn(program, args, {
+      cwd,
+      env: { ...process.env, ...env },
+      ...(sharesTerminal ? {} : ownGroup()),
+      stdio: "pipe",
+    });
     await once(child, "spawn");
   } catch (cause) {
     throw startFailure(program, cwd, cause as NodeJS.ErrnoException);
@@ -106,6 +112,13 @@ export async function startChild({
     setTimeout(() => stderr.destroy(), LAST_WORDS_MS).unref();
   });
   return transport;
+}
+
+function checkCommand(command: readonly string[]): void {
+  if (!Array.isArray(command))
+    throw new UsageError("command must be an array of a program and its arguments");
+  for (const word of command) checkText("command", word);
+  if (!command[0]) throw new UsageError("command is empty: it needs at least a program");
 }
 
 /** JSON lines with a command. The reason of its end says how the command ended, and its last stderr lines. */

@@ -2,7 +2,7 @@ import { randomId } from "../../base/random-id.ts";
 import { checkDuration } from "../../base/duration.ts";
 import { UsageError } from "../../base/errors.ts";
 import { uriFromPath } from "../../base/file-uri.ts";
-import { checkText } from "../../base/system-text.ts";
+import { checkText, checkVariables } from "../../base/system-text.ts";
 import type { Params } from "../../protocol/index.ts";
 import type { Keep, ProcessLimits } from "../../protocol/process.ts";
 import type { Sandbox } from "../../protocol/sandbox-options.ts";
@@ -103,11 +103,10 @@ export function startParams(
   if (arg0 !== undefined) checkText("arg0", arg0);
   if (cwd !== undefined) checkText("cwd", cwd);
   const variables = Object.entries(options.env ?? {});
-  for (const [name, value] of variables) {
-    checkText("the name of a variable in env", name);
-    if (value !== undefined) checkText(`${name} in env`, value);
-    else if (/[*?]/.test(name)) throw new UsageError(`${name} in env cannot be removed: it is a wildcard`);
-  }
+  checkVariables(options.env ?? {});
+  for (const [name, value] of variables)
+    if (value === undefined && /[*?]/.test(name))
+      throw new UsageError(`${name} in env cannot be removed: it is a wildcard`);
   const directory = cwd === undefined ? (session.environment?.cwd ?? "file:///") : uriFromPath(cwd);
   const processId = options.processId ?? randomId();
   const decide = options.network?.decide;
