@@ -36,7 +36,9 @@ function shapeOf(schema) {
   const { def } = schema;
   switch (def.type) {
     case "string":
-      if ((def.checks ?? []).length > 0) throw new Error("a string in an answer has a check without a shape");
+      // An id comes back as the client chose it.
+      if ((def.checks ?? []).some(({ _zod }) => _zod.def.check !== "max_length"))
+        throw new Error("a string in an answer has a check without a shape");
       return "string";
     case "boolean":
       return "boolean";

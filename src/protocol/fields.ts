@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { schema } from "./define.ts";
+import { MAX_ID_CHARACTERS } from "./wire-limits.ts";
 
 // Schemas describe the wire and nothing else: no defaults, no coercion. Accepted values reach the handler unchanged.
 
@@ -36,7 +37,16 @@ export const PathUri = schema(() =>
     .describe("`file:` URI of an absolute path. This server also accepts the plain path; Codex refuses it"),
 );
 
-export const ProcessId = schema(() => z.string().describe("Chosen by the client; unique within its session"));
+/** An id that the client chooses. */
+export const chosenId = (scope: string) =>
+  z
+    .string()
+    .max(MAX_ID_CHARACTERS, {
+      error: ({ input }) => `an id has at most ${MAX_ID_CHARACTERS} characters, not ${String(input).length}`,
+    })
+    .describe(`Chosen by the client; ${scope}; at most ${MAX_ID_CHARACTERS} characters`);
+
+export const ProcessId = schema(() => chosenId("unique within its session"));
 
 export const Empty = schema(() => z.object({}));
 

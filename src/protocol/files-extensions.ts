@@ -1,10 +1,10 @@
 import * as z from "zod";
 import { method, notification, schema } from "./define.ts";
-import { Empty, FileMode, optional, PathUri, Unsigned } from "./fields.ts";
+import { chosenId, Empty, FileMode, optional, PathUri, Unsigned } from "./fields.ts";
 import { HandleId, noLinks } from "./files.ts";
 import { SandboxContext } from "./sandbox.ts";
 
-const WatchId = schema(() => z.string().describe("Chosen by the client; unique within its connection"));
+const WatchId = schema(() => chosenId("unique within its connection"));
 
 /** What this server adds to Codex's file methods. */
 export const fileExtensionMethods = {

@@ -1,15 +1,16 @@
 import * as z from "zod";
 import { method, notification, schema, type Infer } from "./define.ts";
-import { Base64, Empty, optional, Unsigned } from "./fields.ts";
+import { Base64, chosenId, Empty, optional, Unsigned } from "./fields.ts";
+import { MAX_ID_CHARACTERS } from "./wire-limits.ts";
 
-const RequestId = schema(() => z.string().describe("Chosen by the client; identifies the body stream"));
+const RequestId = schema(() => chosenId("identifies the body stream"));
 
 export const HttpRequest = schema(() =>
   z.object({
     method: z.string().describe("Sent as given, with its case preserved"),
     url: z.string().describe("Absolute, `http` or `https`"),
     requestId: RequestId().describe(
-      "Chosen by the client; identifies the body stream, and is required even without one",
+      `Chosen by the client; identifies the body stream, and is required even without one; at most ${MAX_ID_CHARACTERS} characters`,
     ),
     headers: z
       .array(

@@ -173,3 +173,17 @@ describe("params", () => {
     expect(parse("fs/readFile", { path: "not a uri" }).success).toBe(true);
   });
 });
+
+describe("an id that the client chooses", () => {
+  it.each([
+    ["process/start", "processId", { argv: ["a"], cwd: uri, env: {}, tty: false }],
+    ["process/read", "processId", {}],
+    ["process/attach", "as", { processId: "p" }],
+    ["http/request", "requestId", { method: "GET", url: "http://127.0.0.1/" }],
+    ["fs/watch", "watchId", { path: uri }],
+  ])("of %s has at most 1024 characters", (method, field, rest) => {
+    expect(parse(method, { ...rest, [field]: "x".repeat(1_024) }).error).toBeUndefined();
+    const issue = parse(method, { ...rest, [field]: "x".repeat(1_025) }).error?.issues[0];
+    expect(issue?.message).toBe("an id has at most 1024 characters, not 1025");
+  });
+});

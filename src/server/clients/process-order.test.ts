@@ -53,3 +53,10 @@ it("requests of the first dialect keep their order among each other, whatever ru
   turn();
   expect(order.mayOvertake(v0, {})).toBe(true);
 });
+
+it("an id that is refused for its length is not compared with others", () => {
+  const asked: string[] = [];
+  const order = new ProcessOrder({ isRunning: (processId) => asked.push(processId) > 0 });
+  const may = (length: number) => order.mayOvertake(READ, { processId: "x".repeat(length) });
+  expect([may(1_025), asked.length, may(1_024), asked.length]).toEqual([false, 0, true, 1]);
+});

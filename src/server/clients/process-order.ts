@@ -1,3 +1,4 @@
+import { MAX_ID_CHARACTERS } from "../../protocol/wire-limits.ts";
 import type { Precedence } from "../../rpc/router.ts";
 
 /** Stands for all processes of the first dialect, whose requests keep their order among each other. */
@@ -47,10 +48,10 @@ export class ProcessOrder {
   }
 }
 
-/** Undefined for a request that is not about a process. */
+/** Undefined for a request that is not about a process, or is refused for its id. */
 function keyOf({ ordered }: Precedence, params: unknown): Key | undefined {
   if (ordered === "v0") return V0;
   if (ordered === undefined || typeof params !== "object" || params === null) return undefined;
   const processId: unknown = (params as Readonly<Record<string, unknown>>)[ordered];
-  return typeof processId === "string" ? processId : undefined;
+  return typeof processId === "string" && processId.length <= MAX_ID_CHARACTERS ? processId : undefined;
 }
