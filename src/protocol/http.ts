@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { MAX_HASHED_CHARACTERS } from "../base/hashed-text.ts";
 import { method, notification, schema, type Infer } from "./define.ts";
 import { Base64, chosenId, Empty, optional, Unsigned } from "./fields.ts";
 import { MAX_ID_CHARACTERS } from "./wire-limits.ts";
@@ -15,7 +16,9 @@ export const HttpRequest = schema(() =>
     headers: z
       .array(
         z.object({
-          name: z.string(),
+          name: z
+            .string()
+            .max(MAX_HASHED_CHARACTERS, "http/request header name is invalid: invalid HTTP header name"),
           value: z.string(),
           valueEnvVar: optional(z.string()).describe(
             "Variable in the server's environment whose value is appended to `value`",

@@ -1,4 +1,5 @@
 import fc from "fast-check";
+import { userTime } from "../../test/fixtures/user-time.ts";
 import { describe, expect, it, vi } from "vitest";
 import { parseJson } from "./json-scan.ts";
 
@@ -99,11 +100,12 @@ it.each([
 it("many keys of the same length take no longer than as much other text", () => {
   const keys = (length: number): string[] =>
     Array.from({ length: 2_000 }, (_, index) => `"${"k".repeat(length - 6)}${100_000 + index}":1`);
-  const started = performance.now();
-  expect(attempt(`{${keys(16_382).join()}}`).fault).toBeUndefined();
-  expect(attempt(`{${keys(16_384).join()}}`).fault).toContain("key exceeds the limit");
+  const took = userTime(() => {
+    expect(attempt(`{${keys(16_382).join()}}`).fault).toBeUndefined();
+    expect(attempt(`{${keys(16_384).join()}}`).fault).toContain("key exceeds the limit");
+  });
   // V8 gives keys that are a little longer one hash, and needs ten seconds for them.
-  expect(performance.now() - started).toBeLessThan(5_000);
+  expect(took).toBeLessThan(5_000);
 });
 
 it("as much as the wire allows is parsed", () => {

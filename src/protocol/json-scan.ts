@@ -1,3 +1,4 @@
+import { MAX_HASHED_CHARACTERS } from "../base/hashed-text.ts";
 import { stringEnd } from "../base/json-string.ts";
 import { shorten } from "../base/shorten.ts";
 import { MAX_DIFFERENT_KEYS, MAX_JSON_VALUES } from "./wire-limits.ts";
@@ -22,11 +23,8 @@ const NEWLINE = 10;
 const MAX_DEPTH = 127;
 /** Maximum characters outside strings: thirty per allowed value. */
 const MAX_OUTSIDE_STRINGS = 8 * 1024 * 1024;
-/**
- * Keys are interned, and V8 hashes text of more than 16 383 characters by its length alone: 3000 keys of 20 000 characters
- * take `JSON.parse` twenty seconds.
- */
-const MAX_KEY_CHARACTERS = 16 * 1024;
+/** With the quotes. */
+const MAX_KEY_CHARACTERS = MAX_HASHED_CHARACTERS + 1;
 /** No shorter text has more keys: each takes quotes, a colon and a value. */
 const MANY_KEYS_CHARACTERS = MAX_DIFFERENT_KEYS * 4;
 /** Maximum escapes in all strings together; each costs far more than a plain character. */

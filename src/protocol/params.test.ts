@@ -187,3 +187,12 @@ describe("an id that the client chooses", () => {
     expect(issue?.message).toBe("an id has at most 1024 characters, not 1025");
   });
 });
+
+it("a header name that is longer than V8 hashes is refused before anyone looks it up", () => {
+  const named = (length: number) =>
+    parse("http/request", { ...http, headers: [{ name: "x".repeat(length), value: "" }] });
+  expect(named(16_383).error).toBeUndefined();
+  expect(named(16_384).error?.issues[0]?.message).toBe(
+    "http/request header name is invalid: invalid HTTP header name",
+  );
+});

@@ -5,10 +5,7 @@ export const MAX_JSON_VALUES = 262_144;
  * keys, `JSON.parse` alone can take more than a second.
  */
 export const MAX_DIFFERENT_KEYS = 16_384;
-/**
- * Ours alone. Ids are kept for as long as what they name, are sent with every event of it, and V8 hashes all text of more
- * than 16 383 characters that has the same length to the same value.
- */
+/** Ours alone. Ids are kept for as long as what they name, and are sent with every event of it. */
 export const MAX_ID_CHARACTERS = 1_024;
 export const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
 export const MAX_FRAME_BYTES = 16 * 1024 * 1024;

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { userTime } from "../../../test/fixtures/user-time.ts";
 import { selectKeys } from "./config-projection.ts";
 
 describe("selectKeys", () => {
@@ -19,6 +20,14 @@ describe("selectKeys", () => {
         ["a", "more"],
       ]),
     ).toEqual({ b: {}, a: 3 });
+  });
+
+  it("takes as long for long keys as for as much other text", () => {
+    const paths = Array.from({ length: 2_000 }, (_, index) => [`${"k".repeat(20_000)}${100_000 + index}`]);
+    const [longest] = paths.at(-1)!;
+    // V8 gives all of them one hash.
+    expect(userTime(() => selectKeys({ [longest!]: 1 }, paths))).toBeLessThan(2_000);
+    expect(selectKeys({ [longest!]: 1 }, paths)).toEqual({ [longest!]: 1 });
   });
 
   it("takes __proto__ for a key like any other", () => {

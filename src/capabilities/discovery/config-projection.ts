@@ -9,8 +9,10 @@ export type KeyPaths = readonly (readonly string[])[];
  */
 export function selectKeys(table: TomlTable, paths: KeyPaths): TomlTable {
   const wanted = new Map<string, { whole: boolean; below: string[][] }>();
+  // Keys that are not there are many, and may be too long for a map.
+  const known = new Set(Object.keys(table));
   for (const [key, ...rest] of paths) {
-    if (key === undefined) continue;
+    if (key === undefined || !known.has(key)) continue;
     const entry = wanted.get(key) ?? { whole: false, below: [] };
     wanted.set(key, entry);
     if (rest.length === 0) entry.whole = true;

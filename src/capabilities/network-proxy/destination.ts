@@ -7,7 +7,7 @@ export interface Destination {
   readonly port: number;
 }
 
-const MAX_HOST_LENGTH = 253;
+export const MAX_HOST_LENGTH = 253;
 
 /** Undefined if no name or address can be spelled like this. */
 export function parseHost(text: string): string | undefined {

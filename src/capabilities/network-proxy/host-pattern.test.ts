@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { parseHostPattern } from "./host-pattern.ts";
+import { userTime } from "../../../test/fixtures/user-time.ts";
+import { HostPatterns, parseHostPattern } from "./host-pattern.ts";
 
 function matching(pattern: string, hosts: readonly string[]): string[] {
   const parsed = parseHostPattern(pattern);
@@ -72,4 +73,12 @@ describe("a host pattern", () => {
     expect(pattern.matches("a".repeat(253))).toBe(false);
     expect(process.cpuUsage(start).user / 1000).toBeLessThan(1_000);
   });
+});
+
+it("hosts that are longer than any name take no longer than as much other text", () => {
+  const hosts = Array.from({ length: 2_000 }, (_, index) => `${"k".repeat(20_000)}${100_000 + index}`);
+  const patterns = [...hosts, "ok.test"].map((text) => parseHostPattern(text));
+  // V8 gives all of them one hash.
+  expect(userTime(() => new HostPatterns(patterns))).toBeLessThan(2_000);
+  expect(new HostPatterns(patterns).names("ok.test")).toBe(true);
 });

@@ -1,5 +1,6 @@
 import { isIPv6 } from "node:net";
 import { CapabilityError } from "../../base/errors.ts";
+import { MAX_HOST_LENGTH } from "./destination.ts";
 import { canonicalIp } from "./ip-address.ts";
 
 /** A pattern of host names or an address: `a.test`, `*.a.test` (below it), `**.a.test` (it and below), `10.0.*`. */
@@ -88,7 +89,9 @@ export class HostPatterns {
   readonly #wildcards: readonly HostPattern[];
 
   constructor(patterns: readonly HostPattern[]) {
-    this.#hosts = new Set(patterns.flatMap(({ only }) => only ?? []));
+    // No host that is asked for is longer.
+    const hosts = patterns.flatMap(({ only }) => only ?? []).filter((host) => host.length <= MAX_HOST_LENGTH);
+    this.#hosts = new Set(hosts);
     this.#wildcards = patterns.filter(({ only }) => only === undefined);
   }
 
