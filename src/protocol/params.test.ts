@@ -181,10 +181,10 @@ describe("an id that the client chooses", () => {
     ["process/attach", "as", { processId: "p" }],
     ["http/request", "requestId", { method: "GET", url: "http://127.0.0.1/" }],
     ["fs/watch", "watchId", { path: uri }],
-  ])("of %s has at most 1024 characters", (method, field, rest) => {
-    expect(parse(method, { ...rest, [field]: "x".repeat(1_024) }).error).toBeUndefined();
-    const issue = parse(method, { ...rest, [field]: "x".repeat(1_025) }).error?.issues[0];
-    expect(issue?.message).toBe("an id has at most 1024 characters, not 1025");
+  ])("of %s has at most 8192 characters", (method, field, rest) => {
+    expect(parse(method, { ...rest, [field]: "x".repeat(8_192) }).error).toBeUndefined();
+    const issue = parse(method, { ...rest, [field]: "x".repeat(8_193) }).error?.issues[0];
+    expect(issue?.message).toBe("an id has at most 8192 characters, not 8193");
   });
 });
 

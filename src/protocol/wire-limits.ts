@@ -6,7 +6,7 @@ export const MAX_JSON_VALUES = 262_144;
  */
 export const MAX_DIFFERENT_KEYS = 16_384;
 /** Ours alone. Ids are kept for as long as what they name, and are sent with every event of it. */
-export const MAX_ID_CHARACTERS = 1_024;
+export const MAX_ID_CHARACTERS = 8_192;
 export const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
 export const MAX_FRAME_BYTES = 16 * 1024 * 1024;
 /** Frames we send stay well below the peer's limit; longer messages are fragmented. */

@@ -223,7 +223,7 @@ it("the wire has these limits", () => {
   expect({ ...limits }).toEqual({
     MAX_JSON_VALUES: 262144,
     MAX_DIFFERENT_KEYS: 16384,
-    MAX_ID_CHARACTERS: 1024,
+    MAX_ID_CHARACTERS: 8192,
     MAX_MESSAGE_BYTES: 67108864,
     MAX_FRAME_BYTES: 16777216,
     MAX_SENT_FRAME_BYTES: 4194304,
