@@ -46,7 +46,7 @@ const whole: Record<string, Record<string, unknown>> = {
     fromSeq: 1,
   },
   "process/detach": { processId, forget: true },
-  "process/list": { scope: "kept", usage: true },
+  "process/list": { scope: "kept", usage: true, after: { startedAtMs: 1, pid: 2 } },
   "process/times": { processId, fromSeq: 1 },
   "process/snapshot": { processId, stream: "pty", maxBytes: 1, screen: true, paint: true },
   "fs/writeFile": { path: uri, dataBase64: "", followSymlinks: true, mode: 0o644, noLinks: true, sandbox },

@@ -15,12 +15,15 @@ export const ProcessUsage = schema(() =>
 /** What a process uses, with everything that it has started. */
 export type ProcessUsage = Infer<typeof ProcessUsage>;
 
+/** Of one process in a list, which must fit in a message. */
+export const MAX_LISTED_ARGUMENTS = 65_536;
+
 export const ListedProcess = schema(() =>
   z.object({
     processId: ProcessId(),
     own: z.boolean().describe("Belongs to the requesting session"),
     pid: z.number().int(),
-    argv: z.array(z.string()),
+    argv: z.array(z.string()).describe(`The first ${MAX_LISTED_ARGUMENTS} at most`),
     cwd: PathUri(),
     label: z.string().nullable(),
     tty: z.boolean(),
@@ -180,7 +183,7 @@ export const processExtensionMethods = {
     family: "exec",
     right: "follow",
     extension: true,
-    extensionParams: ["usage"],
+    extensionParams: ["usage", "after"],
     params: () =>
       z.object({
         scope: optional(z.enum(["session", "kept", "server"])).describe(
@@ -190,8 +193,18 @@ export const processExtensionMethods = {
           .boolean()
           .optional()
           .describe("Also return what running processes use. It is measured at most every 500 ms"),
+        after: optional(z.object({ startedAtMs: Unsigned(), pid: Unsigned() })).describe(
+          "List only processes that were started after this one, and only as many as fit in a message; zeros stand for the beginning",
+        ),
       }),
-    result: () => z.object({ processes: z.array(ListedProcess()) }),
+    result: () =>
+      z.object({
+        processes: z.array(ListedProcess()),
+        more: z
+          .boolean()
+          .optional()
+          .describe("With `after`: there are further processes, after the last of these"),
+      }),
   }),
   "process/times": method({
     doc: "Returns when the server got the retained events of a process, by its clock: one time for each event, from `firstSeq` on.",

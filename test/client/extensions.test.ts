@@ -125,6 +125,17 @@ describe.each(ours)("$name", ({ start }) => {
     expect(stdout!.totalBytes).toBe(total);
   });
 
+  test("a list of processes that is too long for a message is complete", async () => {
+    const label = randomUUID();
+    const argv = ["true", ...Array.from({ length: 90_000 }, () => "x")];
+    const ids: string[] = [];
+    for (let count = 0; count < 4; count += 1) ids.push((await host.start(argv, { label })).id);
+    const listed = (await host.processes()).filter((process) => process.label === label);
+    expect(listed.map(({ processId, argv: shown }) => [processId, shown.length])).toEqual(
+      ids.map((id) => [id, 65_536]),
+    );
+  });
+
   test("processes are listed, with their labels", async () => {
     const label = randomUUID();
     await using sleeper = await host.start(["sleep", "60"], { label, cwd: "/" });

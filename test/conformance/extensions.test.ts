@@ -49,6 +49,7 @@ const EXTENSION_FIELDS = [
   "initialize.reportStarts",
   "initialize.urgentInput",
   "process/detach.forget",
+  "process/list.after",
   "process/list.usage",
   "process/signal.signal",
   "process/snapshot.paint",

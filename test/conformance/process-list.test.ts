@@ -122,6 +122,26 @@ verifies("process.list:usage", async ({ peer }) => {
   await connection.request("process/terminate", { processId: "p" });
 });
 
+verifies("process.list:after", async ({ peer }) => {
+  const connection = await peer();
+  const argv = ["true", ...Array.from({ length: 50_000 }, () => "x")];
+  for (const id of ["a", "b", "c", "d"]) await run(connection, id, argv);
+  const ids: string[] = [];
+  const sizes: number[] = [];
+  for (let after = { startedAtMs: 0, pid: 0 }, more = true; more; ) {
+    const part = await list(connection, { after });
+    ids.push(...part.processes.map(({ processId }: { processId: string }) => processId));
+    sizes.push(part.processes.length);
+    const { startedAtMs, pid } = part.processes.at(-1);
+    after = { startedAtMs, pid };
+    ({ more } = part);
+  }
+  expect([ids, sizes]).toEqual([
+    ["a", "b", "c", "d"],
+    [2, 2],
+  ]);
+});
+
 verifies("process.list:other-sessions", async ({ peer }) => {
   const [one, other] = [await peer(), await peer()];
   await one.request("process/start", start("p", ["sleep", "60"]));

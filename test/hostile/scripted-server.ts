@@ -32,6 +32,7 @@ const EXTENSIONS = [
   "process/flow",
   "process/snapshot",
   "process/list",
+  "process/list.after",
   "process/list.usage",
   "process/attach",
   "process/signal.signal",

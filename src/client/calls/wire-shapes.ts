@@ -120,6 +120,7 @@ export const resultShapes = {
         "usage?": { cpuMs: "amount", memoryBytes: "unsigned", processes: "unsigned", atMs: "integer" },
       },
     ],
+    "more?": "boolean",
   },
   "process/times": { firstSeq: "seq", timesMs: ["array", "integer"] },
   "process/snapshot": {

@@ -1,5 +1,5 @@
 import { randomId } from "../../base/random-id.ts";
-import { ExecError, UsageError } from "../../base/errors.ts";
+import { ExecError, ProtocolError, UsageError } from "../../base/errors.ts";
 import type { EnvironmentInfo } from "../../protocol/environment.ts";
 import type { MethodName, Params, Result } from "../../protocol/index.ts";
 import type { ListedProcess } from "../../protocol/process-extensions.ts";
@@ -43,6 +43,9 @@ export interface ShellOptions extends RunOptions {
   /** A shell that takes `-c` and has POSIX parameters. Default: `/bin/sh`. */
   readonly shell?: string;
 }
+
+/** More than any server has: it lists thousands of processes in one. */
+const MAX_LIST_PARTS = 1_024;
 
 /** Which processes to list, and what about them. */
 export interface ListOptions {
@@ -220,7 +223,19 @@ export class Host implements Caller, AsyncDisposable {
     if (scope === "kept" && !this.supports("process/start.keep")) throw unsupported("kept processes");
     const wantsUsage = usage && this.supports("process/list.usage");
     const params = { ...(scope === undefined ? {} : { scope }), ...(wantsUsage ? { usage } : {}) };
-    return (await this.#session.request("process/list", params)).processes;
+    const inParts = this.supports("process/list.after");
+    const all: ListedProcess[] = [];
+    for (let parts = 0, more = true; more; parts += 1) {
+      if (parts === MAX_LIST_PARTS) throw new ProtocolError("process/list: the list has no end");
+      const { startedAtMs, pid } = all.at(-1) ?? { startedAtMs: 0, pid: 0 };
+      const answer = await this.#session.request("process/list", {
+        ...params,
+        ...(inParts ? { after: { startedAtMs, pid } } : {}),
+      });
+      for (const process of answer.processes) all.push(process);
+      more = answer.more === true;
+    }
+    return all;
   }
 
   /** Follows a process that another client of a resumed session has started. */

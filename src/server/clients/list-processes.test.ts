@@ -1,7 +1,10 @@
 import { expect, it } from "vitest";
+import { parseMessage } from "../../protocol/envelope.ts";
+import type { ListedProcess } from "../../protocol/process-extensions.ts";
+import { MAX_MESSAGE_BYTES } from "../../protocol/wire-limits.ts";
 import type { ClientConnection } from "./client-connection.ts";
 import type { Session } from "../sessions/session.ts";
-import { type ListSources, listProcesses } from "./list-processes.ts";
+import { type ListSources, listProcesses, partAfter } from "./list-processes.ts";
 import type { ProcessEntry } from "../sessions/process-table.ts";
 
 const LISTED = {
@@ -102,4 +105,45 @@ it("a process says what it is, how it has ended, and what it uses if that is wan
     { ...common, processId: "closed", startedAtMs: 3, state: "closed", exitCode: 0 },
   ]);
   expect(list({}).map(({ usage }) => usage)).toEqual(["used", "used", "used"]);
+});
+
+/** The parts in which a client gets a list. */
+function partsOf(processes: readonly ListedProcess[]): ListedProcess[][] {
+  const parts: ListedProcess[][] = [];
+  for (let isOver = false; !isOver; ) {
+    const last = parts.at(-1)?.at(-1) ?? { startedAtMs: 0, pid: 0 };
+    const { processes: part, more } = partAfter(last, processes);
+    parts.push(part);
+    isOver = !more;
+  }
+  return parts;
+}
+
+function listOf(count: number, argv: string[]): ListedProcess[] {
+  const entries = Array.from({ length: count }, (_, index) => [
+    `p${index}`,
+    entryOf(1 + (index >> 2), { pid: 1 + index }, { argv }),
+  ]);
+  const session = sessionOf(Object.fromEntries(entries));
+  return listProcesses({ session } as ClientConnection, "session", sources);
+}
+
+it.each<[string, number, string[]]>([
+  ["many processes", 65_536, ["true"]],
+  ["processes with many arguments", 8, Array.from({ length: 250_000 }, () => "x")],
+  ["processes with long arguments", 16, Array.from({ length: 4 }, () => "\u0001".repeat(131_000))],
+])("a list of %s comes in parts that fit in a message, each process once", (_, count, argv) => {
+  const list = listOf(count, argv);
+  const parts = partsOf(list);
+  expect(parts.flat().map(({ processId }) => processId)).toEqual(list.map(({ processId }) => processId));
+  for (const processes of parts) {
+    const text = JSON.stringify({ id: 1, result: { processes } });
+    expect(text.length).toBeLessThan(MAX_MESSAGE_BYTES);
+    expect(() => parseMessage(text)).not.toThrow();
+  }
+});
+
+it("a list that fits comes in one part", () => {
+  expect(partsOf(listOf(1_000, ["x"])).map(({ length }) => length)).toEqual([1_000]);
+  expect(partsOf([])).toEqual([[]]);
 });

@@ -1,7 +1,7 @@
 import { uriFromPath } from "../../base/file-uri.ts";
 import type { MachineUsage } from "../../capabilities/process/usage/machine-usage.ts";
 import type { TerminalSize } from "../../native/spawn.ts";
-import type { ListedProcess } from "../../protocol/process-extensions.ts";
+import { type ListedProcess, MAX_LISTED_ARGUMENTS } from "../../protocol/process-extensions.ts";
 import type { ClientConnection } from "./client-connection.ts";
 import type { KeptProcesses } from "../sessions/kept-processes.ts";
 import type { Session } from "../sessions/session.ts";
@@ -40,8 +40,35 @@ export function listProcesses(
   }
 }
 
-function byStart(one: ListedProcess, other: ListedProcess): number {
-  return one.startedAtMs - other.startedAtMs;
+/** Limits of an answer with more than one process: half the values of a message, and as many characters as escapes. */
+const MAX_PART_VALUES = 131_072;
+const MAX_PART_CHARACTERS = 512 * 1024;
+/** More than a process has besides its arguments. */
+const VALUES_OF_PROCESS = 40;
+
+/** Where a list continues: behind this process. */
+type Position = Pick<ListedProcess, "startedAtMs" | "pid">;
+
+/** As many as fit in one answer of those that were started after another. */
+export function partAfter(
+  position: Position,
+  processes: readonly ListedProcess[],
+): { processes: ListedProcess[]; more: boolean } {
+  const left = processes.filter((process) => byStart(process, position) > 0).toSorted(byStart);
+  let values = 0;
+  let characters = 0;
+  const end = left.findIndex(({ argv, processId, cwd, label }, index) => {
+    values += VALUES_OF_PROCESS + argv.length;
+    characters += processId.length + cwd.length + (label ?? "").length;
+    for (const argument of argv) characters += argument.length;
+    return index > 0 && (values > MAX_PART_VALUES || characters > MAX_PART_CHARACTERS);
+  });
+  return end < 0 ? { processes: left, more: false } : { processes: left.slice(0, end), more: true };
+}
+
+/** No two processes of one millisecond have the same number. */
+function byStart(one: Position, other: Position): number {
+  return one.startedAtMs - other.startedAtMs || one.pid - other.pid;
 }
 
 function describe(
@@ -56,7 +83,7 @@ function describe(
     processId,
     own,
     pid: process.pid,
-    argv: [...entry.argv],
+    argv: entry.argv.slice(0, MAX_LISTED_ARGUMENTS),
     cwd: uriFromPath(entry.cwd),
     label: entry.label ?? null,
     tty: process.terminal !== undefined,

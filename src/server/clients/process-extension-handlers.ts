@@ -14,7 +14,7 @@ import { known, visible } from "./known-process.ts";
 import { refusal } from "../wire/refusals.ts";
 import { whenStarted } from "../sessions/when-started.ts";
 import { waitForProcess } from "../sessions/wait-for-process.ts";
-import { listProcesses, wireSize } from "./list-processes.ts";
+import { listProcesses, partAfter, wireSize } from "./list-processes.ts";
 import type { Session } from "../sessions/session.ts";
 
 /** Default size of a snapshot, per stream. */
@@ -70,14 +70,15 @@ export function processExtensionHandlers({ sessions, kept, allowServerScope }: P
         return new DeferredAnswer(ended.then(() => waitResult(process)));
       }),
 
-    "process/list": (client, { scope, usage }) => {
+    "process/list": (client, { scope, usage, after }) => {
       if (scope === "server" && !allowServerScope)
         throw permissionDenied("process/list: this server does not show the processes of other sessions");
       if (scope === "server" && client.rights.preset === "sandboxed")
         throw permissionDenied("process/list: the preset sandboxed does not show the processes of others");
-      const list = (machine?: MachineUsage) => ({
-        processes: listProcesses(client, scope ?? "session", { sessions, kept, machine }),
-      });
+      const list = (machine?: MachineUsage) => {
+        const processes = listProcesses(client, scope ?? "session", { sessions, kept, machine });
+        return after ? partAfter(after, processes) : { processes };
+      };
       if (usage !== true) return list();
       return new DeferredAnswer(meter.measure().then((machine) => new LazyAnswer(() => list(machine))));
     },

@@ -173,6 +173,9 @@ export const extensionRequirements = {
   "process.list:usage": oursToo(
     "On request, running processes are listed with the processor time and memory of all that they started.",
   ),
+  "process.list:after": ours(
+    "After a process, those that were started later are listed, if they fit in a message; `more` says whether all did.",
+  ),
   "process.list:other-sessions": ours("The processes of other sessions are not listed."),
   "process.list:server-scope": ours(
     "Listing all sessions is refused, because the server is not set up for it.",
