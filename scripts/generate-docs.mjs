@@ -27,7 +27,8 @@ const limitMeanings = {
   MAX_JSON_VALUES:
     "Maximum number of JSON values in one message; objects, arrays and scalars count, keys do not",
   MAX_DIFFERENT_KEYS: "Maximum number of different keys in one message, all its objects together",
-  MAX_ID_CHARACTERS: "Maximum length of an id that the client chooses: of a process, a watch, an HTTP request",
+  MAX_ID_CHARACTERS:
+    "Maximum length of an id that the client chooses: of a process, a watch, an HTTP request",
   MAX_MESSAGE_BYTES:
     "Maximum size of one message: all fragments of a WebSocket message, or one line on stdio",
   MAX_FRAME_BYTES: "Maximum size of one WebSocket frame; a longer message must be sent in fragments",

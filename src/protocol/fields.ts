@@ -41,9 +41,7 @@ export const PathUri = schema(() =>
 export const chosenId = (scope: string) =>
   z
     .string()
-    .max(MAX_ID_CHARACTERS, {
-      error: ({ input }) => `an id has at most ${MAX_ID_CHARACTERS} characters, not ${String(input).length}`,
-    })
+    .max(MAX_ID_CHARACTERS, `an id has at most ${MAX_ID_CHARACTERS} characters`)
     .describe(`Chosen by the client; ${scope}; at most ${MAX_ID_CHARACTERS} characters`);
 
 export const ProcessId = schema(() => chosenId("unique within its session"));

@@ -184,7 +184,7 @@ describe("an id that the client chooses", () => {
   ])("of %s has at most 8192 characters", (method, field, rest) => {
     expect(parse(method, { ...rest, [field]: "x".repeat(8_192) }).error).toBeUndefined();
     const issue = parse(method, { ...rest, [field]: "x".repeat(8_193) }).error?.issues[0];
-    expect(issue?.message).toBe("an id has at most 8192 characters, not 8193");
+    expect(issue?.message).toBe("an id has at most 8192 characters");
   });
 });
 
