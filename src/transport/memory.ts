@@ -110,7 +110,7 @@ class MemoryTransport implements Transport {
   }
 
   destroy(reason?: string): void {
-    this.#outgoing.end(reason);
+    this.#outgoing.end();
     this.#finish(reason);
   }
 

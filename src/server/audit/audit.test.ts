@@ -210,7 +210,7 @@ it("the line of a read has the number of bytes, however many they are", async ()
 
 it("names of any kind and length become one line each", async () => {
   const link = await scene.linked();
-  const odd = "a\nb\u0000\u001b]0;x\u0007\ud800\u2028é";
+  const odd = "a\nb\u0000\u001b]0;x\u0007\u{1f600}\u2028é";
   await expect(
     link.request(
       "process/start",

@@ -24,6 +24,8 @@ import { numbersOf, type ServerState } from "../settings/server-state.ts";
 
 /** How often a server that ends looks whether anything still runs. */
 const DRAIN_CHECK_MS = 100;
+/** WebSocket's close code for a server that takes no more clients for the moment. */
+const TRY_AGAIN_LATER = 1013;
 /** Deadline for reporting exits after the kill. */
 const SHUTDOWN_DEADLINE_MS = 2_000;
 
@@ -190,7 +192,7 @@ class ExecServer implements ObservedServer {
     }
     this.observer?.refused?.({ cause: "limit", reason: refused, from: address() });
     this.#core.logger.warn("a connection was refused", { reason: refused });
-    transport.destroy(refused);
+    transport.close({ code: TRY_AGAIN_LATER, reason: refused });
     ended?.();
   }
 
