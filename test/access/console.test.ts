@@ -19,9 +19,8 @@ beforeEach(async () => {
   keyFile = join(directory, "state", "console.key");
   await mkdir(join(page, "assets"), { recursive: true });
   await writeFile(join(page, "index.html"), "<!doctype html><title>console</title>");
-  await writeFile(join(page, "assets/main-AB12.js"), SCRIPT);
   await writeFile(join(page, "assets/main-AB12.js.gz"), gzipSync(SCRIPT));
-  await writeFile(join(page, "assets/style-CD34.css"), "body{}");
+  await writeFile(join(page, "assets/style-CD34.css.gz"), gzipSync("body{}"));
   await writeFile(join(page, "secret.txt"), "not for anybody");
   // Of a type that is served, but in another place.
   await writeFile(join(page, "outside.js"), "not for anybody");
@@ -116,9 +115,7 @@ it("assets are immutable, compressed for whoever takes it, and have their types"
     String(SCRIPT.length),
     0,
   ]);
-  const style = await browse(server.url, "/assets/style-CD34.css", {
-    headers: { "accept-encoding": "gzip" },
-  });
+  const style = await browse(server.url, "/assets/style-CD34.css");
   expect([style.headers["content-type"], style.body.toString()]).toEqual([
     "text/css; charset=utf-8",
     "body{}",

@@ -98,7 +98,7 @@ describe.concurrent("a shell", () => {
     const terminal = await shellThrough(relay, tmux);
     // It draws once and then waits, so that the screen can be compared.
     await terminal.enter("top -d 1000");
-    await terminal.shows(/PID USER .*\n[^]*\n +\d+ /);
+    await terminal.shows(/PID USER .*\n[^]*\n *\d+ /);
     let before = await terminal.state();
     await terminal.until(
       async () => {
