@@ -124,18 +124,10 @@ function liar(...frames: { kind: number; id: number; text?: string; bytes?: numb
 }
 
 it.each([
-  [
-    "an answer that nobody waits for",
-    "a result that was not requested",
-    { kind: RESULT, id: 77, bytes: 2 ** 29 },
-  ],
-  [
-    "a failure that nobody waits for",
-    "a failure that nobody has asked for",
-    { kind: FAILURE, id: 0, text: "{}" },
-  ],
-  ["a request", "a request that nobody has asked for", { kind: 1, id: 1, text: "{}" }],
-  ["a second greeting", "a ready that nobody has asked for", { kind: 0, id: 0, text: '{"mounts":[]}' }],
+  ["an answer that nobody waits for", "an unexpected result", { kind: RESULT, id: 77, bytes: 2 ** 29 }],
+  ["a failure that nobody waits for", "an unexpected failure", { kind: FAILURE, id: 0, text: "{}" }],
+  ["a request", "an unexpected request", { kind: 1, id: 1, text: "{}" }],
+  ["a second greeting", "an unexpected ready", { kind: 0, id: 0, text: '{"mounts":[]}' }],
   ["a failure that is none", "missing field `code`", { kind: FAILURE, id: 1, text: "{}" }],
   ["a failure without end", "a failure of 33554432 bytes", { kind: FAILURE, id: 1, bytes: 2 ** 25 }],
   [
@@ -165,7 +157,7 @@ it("that answers a call twice is given up, and what it was granted is given back
   await helper.ready;
   await read(helper);
   await ended;
-  await expect(read(helper)).rejects.toThrow("it sent a result that was not requested");
+  await expect(read(helper)).rejects.toThrow("it sent an unexpected result");
   // All of it can be granted again.
   const held = client.budget.open();
   await held.grow(LIMITS.maxBufferedBytesPerConnection);

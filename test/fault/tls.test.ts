@@ -277,7 +277,7 @@ describe("certificates that change", () => {
     await becomes(() => lines.some((line) => line.includes("not a regular file")), "a complaint");
     rmdirSync(path("live.key"));
     writeFileSync(path("live.key"), "");
-    await becomes(() => lines.some((line) => line.includes("no private key")), "a complaint");
+    await becomes(() => lines.some((line) => line.includes("not a private key")), "a complaint");
     expect(await serial(server.url)).toBe(after);
     expect((await host.run(["echo", "still"])).stdout).toBe("still\n");
   });

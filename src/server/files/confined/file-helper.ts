@@ -243,7 +243,7 @@ export class FileHelper {
 
   /** Throws for a frame that a helper has no reason to send. A large one waits for room in the client's budget. */
   #admit({ kind, id, length }: FrameHead): Promise<void> | undefined {
-    if (!this.#isExpected(kind, id)) throw new Error(`it sent a ${kind} that was not requested`);
+    if (!this.#isExpected(kind, id)) throw new Error(`it sent an unexpected ${kind}`);
     if (length <= LARGE_BYTES) return undefined;
     if (kind !== "result" && length > MAX_TOLD_BYTES) throw new Error(`it sent a ${kind} of ${length} bytes`);
     const held = this.#options.client.budget.open();
