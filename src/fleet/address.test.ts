@@ -81,7 +81,7 @@ test.each<[string, () => Partial<FleetAddress>, string]>([
   ["an authority without TLS", () => ({ ca: authority.ca }), "need servers with tls://"],
   ["a certificate without TLS", () => ({ cert: own.cert, key: own.key }), "need servers with tls://"],
   ["TLS for some servers", () => ({ servers: [SECURE, PLAIN] }), "either all servers of a fleet have tls://"],
-  ["an authority that is none", () => ({ servers: SECURE, ca: file("ca", "?") }), "is no certificate in PEM"],
+  ["an authority that is none", () => ({ servers: SECURE, ca: file("ca", "?") }), "is not a certificate in PEM format"],
   [
     "the key of another certificate",
     () => ({ servers: SECURE, cert: own.cert, key: other.key }),
@@ -90,7 +90,7 @@ test.each<[string, () => Partial<FleetAddress>, string]>([
   [
     "a key that is none",
     () => ({ servers: SECURE, cert: own.cert, key: file("key", "?") }),
-    "is no private key in PEM",
+    "is not a private key in PEM format",
   ],
   ["a file without a seed", () => ({ nkey: file("empty", "nothing here") }), "holds no seed of an nkey"],
   [

@@ -31,7 +31,7 @@ test.each([
 
 test.each([
   ["server does not support 'tls'", "the server does not speak TLS"],
-  ["unexpected response from server", "what answers there is no NATS server"],
+  ["unexpected response from server", "what answers there is not a NATS server"],
   ["undefined error", "the server closed the connection without a reason"],
   ["something else", "failed to connect to NATS: something else"],
 ])("%j is told as %j", (said, told) => {

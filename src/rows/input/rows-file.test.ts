@@ -174,7 +174,7 @@ describe("ids", () => {
     ["a blank one", "key,x\n  ,2\n", "FILE, line 2: row 1 has no id in the column 'key'"],
     ["a missing column", "name,x\na,1\n", "FILE has no column 'key' for ids; it has 'name', 'x'"],
     ["a missing column without rows", "name,x\n", "FILE has no column 'key' for ids; it has 'name', 'x'"],
-    ["a line break", 'key\n"a\nb"\n', /its id is no name/],
+    ["a line break", 'key\n"a\nb"\n', /its id has line breaks/],
   ])("%s is refused", async (_, contents, message) => {
     expect(await fault(contents, { idColumn: "key" })).toEqual(
       typeof message === "string" ? message : expect.stringMatching(message),

@@ -53,7 +53,7 @@ describe("a template", () => {
     expect(() => new Template("{print}").check(["name", "age"])).toThrow(
       "{print} is not a column of the input: it has 'name', 'age'; write {{ for a literal brace",
     );
-    expect(() => new Template("{toString}").check(["name"])).toThrow("{toString} is no column");
+    expect(() => new Template("{toString}").check(["name"])).toThrow("{toString} is not a column");
     new Template("{name} {print $1}").check(["name"]);
   });
 

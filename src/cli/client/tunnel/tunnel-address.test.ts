@@ -19,7 +19,7 @@ test.each([
   "::1:80:h:80",
   "1::80",
   "1:[]:80",
-])("%s is none", (text) => expect(() => parseTunnelAddress(text)).toThrow("is no tunnel"));
+])("%s is none", (text) => expect(() => parseTunnelAddress(text)).toThrow("is not a tunnel"));
 
 test.each(["65536:h:1", "1:h:65536", "1:h:0", "99999:h:1"])("%s has no such port", (text) =>
   expect(() => parseTunnelAddress(text)).toThrow("a port that does not exist"),
