@@ -252,14 +252,14 @@ test("drain takes several executors: it tells of each, and its status is the hig
   const sleep = await host.start(["sleep", "60"]);
   const both = startCommand(["fleet", "drain", "prod/idle", "busy", "prod/busy"], { env: desk.person.env });
   await both.complains("prod/busy, prod/idle get no new work");
-  await both.complains("nothing runs on prod/idle any more");
+  await both.complains("nothing is running on prod/idle");
   // One that is not there does not keep the others from being drained.
   const late = await run(["fleet", "drain", "nobody", "idle", "busy", "--timeout", "300ms"]);
   expect(late.status).toBe(124);
   expect(late.stderr.split("\n").sort()).toEqual([
     "",
     expect.stringMatching(/^exec-server: no executor 'nobody' is connected to the fleet 'prod'; there are: /),
-    "exec-server: nothing runs on prod/idle any more",
+    "exec-server: nothing is running on prod/idle",
     "exec-server: prod/busy, prod/idle get no new work",
     "exec-server: prod/busy: 1 process runs after 300ms; it stays cordoned: 'exec-server fleet uncordon prod/busy' undoes that",
   ]);
@@ -281,7 +281,7 @@ test("drain --on takes those with the labels, and says what to do when it is int
   await using host = await reach("one");
   const sleep = await host.start(["sleep", "60"]);
   const drain = startCommand(["fleet", "drain", "--on", "set=on"], { env: desk.person.env });
-  await drain.complains("nothing runs on prod/two any more");
+  await drain.complains("nothing is running on prod/two");
   drain.child.kill("SIGINT");
   expect(await drain.ended()).toMatchObject({
     signal: "SIGINT",

@@ -277,7 +277,7 @@ it("an HTTP request is made from a form of its own; redirects are followed or sh
   await request("/moved");
   await answer(page).getByText("302", { exact: true }).waitFor();
   await request("/bytes");
-  await answer(page).getByText("3 B that are no text").waitFor();
+  await answer(page).getByText("3 B that are not text").waitFor();
   const before = closedResponses;
   await request("/endless");
   await answer(page).getByText("begins").waitFor();
