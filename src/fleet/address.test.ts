@@ -81,7 +81,11 @@ test.each<[string, () => Partial<FleetAddress>, string]>([
   ["an authority without TLS", () => ({ ca: authority.ca }), "need servers with tls://"],
   ["a certificate without TLS", () => ({ cert: own.cert, key: own.key }), "need servers with tls://"],
   ["TLS for some servers", () => ({ servers: [SECURE, PLAIN] }), "either all servers of a fleet have tls://"],
-  ["an authority that is none", () => ({ servers: SECURE, ca: file("ca", "?") }), "is not a certificate in PEM format"],
+  [
+    "an authority that is none",
+    () => ({ servers: SECURE, ca: file("ca", "?") }),
+    "is not a certificate in PEM format",
+  ],
   [
     "the key of another certificate",
     () => ({ servers: SECURE, cert: own.cert, key: other.key }),

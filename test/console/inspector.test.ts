@@ -220,9 +220,14 @@ it("messages are kept from the first look on, also if the next view is chosen be
       }),
   );
   await page.getByRole("heading", { name: "Processes" }).waitFor();
+  // A row for a process that starts now proves that the view has asked for the list since the first look.
+  await using host = await scene.server.connect();
+  const process = await host.start(["sleep", "600"], { keep: { name: "started-later" } });
+  await page.getByText("started-later").first().waitFor();
   await page.getByRole("link", { name: "Inspector" }).click();
   await page.getByRole("link", { name: "Messages" }).click();
   await page.getByText("process/list").first().waitFor();
+  await process.terminate();
   opened.expectClean();
 });
 

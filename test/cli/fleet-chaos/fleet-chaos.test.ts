@@ -148,7 +148,8 @@ test(
           `${chaos.history.length} faults, ${JSON.stringify(counts)}, ${summary.machines.unreached.length} out of reach at the end\n`,
       );
     } catch (error) {
-      throw new Error(`FAULT_SEED ${runSeed}: ${chaos.history.join("; ")}`, { cause: error });
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new Error(`${reason}\nFAULT_SEED ${runSeed}: ${chaos.history.join("; ")}`, { cause: error });
     } finally {
       await chaos.end();
       chaos.client?.child.kill("SIGKILL");
