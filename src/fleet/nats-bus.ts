@@ -18,8 +18,11 @@ import { MAX_PIECE_BYTES } from "./outgoing.ts";
 /** A link that fails silently is noticed within three of these. */
 const PING_MS = 2_000;
 const RECONNECT_MS = 200;
+/** For one attempt to connect: the library does not notice that a server ends in the middle of it. */
+export const HANDSHAKE_MS = 5_000;
 const FLUSH_MS = 500;
 const NO_RESPONDERS = 503;
+
 /** A connection to NATS that is kept up. */
 export class NatsBus implements Bus {
   readonly #connection: NatsConnection;
@@ -37,6 +40,7 @@ export class NatsBus implements Bus {
   static async open(options: ConnectionOptions): Promise<NatsBus> {
     const connection = await connect({
       pingInterval: PING_MS,
+      timeout: HANDSHAKE_MS,
       ...options,
       reconnectTimeWait: RECONNECT_MS,
       reconnectJitter: RECONNECT_MS,
@@ -89,10 +93,12 @@ export class NatsBus implements Bus {
     return () => void this.#watchers.delete(events);
   }
 
-  /** What was published before has reached the server. */
+  /** What was published before has reached the server. Rejects with a ConnectionError if the connection is lost. */
   async flush(): Promise<void> {
     this.#lean?.flush();
-    await this.#connection.flush();
+    await this.#connection.flush().catch((cause: unknown) => {
+      throw new ConnectionError("the connection to NATS was lost", { cause });
+    });
   }
 
   /** What was published is sent before, if that is possible soon. */

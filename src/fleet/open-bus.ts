@@ -1,7 +1,7 @@
 import { abortable } from "../base/deadlines.ts";
 import { natsOptions } from "./address.ts";
 import type { FleetAddress } from "./fleet-address.ts";
-import { NatsBus } from "./nats-bus.ts";
+import { HANDSHAKE_MS, NatsBus } from "./nats-bus.ts";
 
 /** How long connecting may take. */
 export interface OpenBusOptions {
@@ -14,8 +14,8 @@ export async function openBus(
   address: FleetAddress,
   { timeoutMs, signal }: OpenBusOptions,
 ): Promise<NatsBus> {
-  const timeout = Number.isFinite(timeoutMs) ? { timeout: Math.max(1, timeoutMs) } : {};
-  const opening = NatsBus.open({ ...natsOptions(address), ...timeout });
+  const timeout = Math.max(1, Math.min(timeoutMs, HANDSHAKE_MS));
+  const opening = NatsBus.open({ ...natsOptions(address), timeout });
   try {
     return await abortable(opening, signal);
   } catch (error) {

@@ -53,7 +53,8 @@ export function refusedLogin({ message }: Error): string {
 export function isAway(error: unknown): boolean {
   const cause = error instanceof ConnectionError ? error.cause : undefined;
   if (!(cause instanceof Error)) return false;
-  if (cause instanceof errors.TimeoutError) return true;
+  // It did not answer, or went away before it had.
+  if (cause instanceof errors.TimeoutError || cause instanceof errors.RequestError) return true;
   const { code } = systemError(cause);
   // A server that ends while somebody connects leaves the library without an error.
   return code === undefined ? cause.message.includes(NO_REASON) : AWAY.has(code);

@@ -98,7 +98,12 @@ export async function joinFleet(
     membership.leave("the server is closing");
     await bus.close();
   };
-  await bus.flush();
+  try {
+    await bus.flush();
+  } catch (error) {
+    await leave();
+    throw error;
+  }
   // A denial comes before the answer to the flush, but is told in a later step.
   await nextTurn();
   if (denied === undefined) return { tell: () => membership.tell(), leave };
