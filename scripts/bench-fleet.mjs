@@ -20,7 +20,7 @@ const CASES = [
     sizes: { warmUp: 20_000, round: 2_000 },
     compare: (nats, direct) => nats / direct,
     shown: (value) => `${value.toFixed(2)} times`,
-    atMost: 3,
+    atMost: 3.5,
   },
   {
     work: "output",

@@ -4,7 +4,7 @@ export interface BusMessage {
   readonly data: Buffer;
   /** Subject for an answer. */
   readonly reply: string | undefined;
-  /** The bus answers so if nobody receives the subject of a message that asked for an answer. */
+  /** The bus answers so, without data, if nobody receives the subject of a message that asked for an answer. */
   readonly isUndeliverable: boolean;
 }
 

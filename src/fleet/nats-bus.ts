@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import {
   AuthorizationError,
   connect,
@@ -5,14 +6,14 @@ import {
   type Msg,
   type NatsConnection,
   PermissionViolationError,
+  type Subscription,
   UserAuthenticationExpiredError,
 } from "@nats-io/transport-node";
 import { settledWithin } from "../base/deadlines.ts";
-import { ConnectionError } from "../base/errors.ts";
+import { ConnectionError, messageOf } from "../base/errors.ts";
 import type { Bus, BusEvents, BusMessage } from "./bus.ts";
 import { HEADER_BYTES } from "./frames.ts";
-import { type LeanNats, leanNats } from "./lean-nats.ts";
-import { openFailure, refusedLogin } from "./open-failure.ts";
+import { isAway, openFailure, refusedLogin } from "./open-failure.ts";
 import { MAX_PIECE_BYTES } from "./outgoing.ts";
 
 /** A link that fails silently is noticed within three of these. */
@@ -21,38 +22,28 @@ const RECONNECT_MS = 200;
 /** For one attempt to connect: the library does not notice that a server ends in the middle of it. */
 export const HANDSHAKE_MS = 5_000;
 const FLUSH_MS = 500;
-const NO_RESPONDERS = 503;
 
 /** A connection to NATS that is kept up. */
 export class NatsBus implements Bus {
-  readonly #connection: NatsConnection;
-  readonly #lean: LeanNats | undefined;
+  readonly #options: ConnectionOptions;
   readonly #watchers = new Set<BusEvents>();
+  /** By the functions that open them. Undefined while the connection is being replaced. */
+  readonly #subscriptions = new Map<() => Subscription, Subscription | undefined>();
+  #connection: NatsConnection;
   #isConnected = true;
+  #isClosed = false;
+  /** The connection was given up because its peer does not read. */
+  #isAbandoned = false;
 
-  private constructor(connection: NatsConnection) {
+  private constructor(connection: NatsConnection, options: ConnectionOptions) {
     this.#connection = connection;
-    this.#lean = leanNats(connection);
+    this.#options = options;
     void this.#follow();
   }
 
   /** Rejects with a ConnectionError that says what is wrong. */
   static async open(options: ConnectionOptions): Promise<NatsBus> {
-    const connection = await connect({
-      pingInterval: PING_MS,
-      timeout: HANDSHAKE_MS,
-      ...options,
-      reconnectTimeWait: RECONNECT_MS,
-      reconnectJitter: RECONNECT_MS,
-      maxReconnectAttempts: -1,
-      ignoreAuthErrorAbort: true,
-    }).catch((cause: unknown) => {
-      throw openFailure(cause);
-    });
-    const unfit = unfitReason(connection);
-    if (unfit === undefined) return new NatsBus(connection);
-    await connection.close();
-    throw new ConnectionError(unfit);
+    return new NatsBus(await openConnection(options), options);
   }
 
   get isConnected(): boolean {
@@ -60,31 +51,28 @@ export class NatsBus implements Bus {
   }
 
   publish(subject: string, data: Uint8Array, reply?: string): void {
-    if (!this.#isConnected) return;
-    if (this.#lean?.publish(subject, data, reply)) return;
-    this.#connection.publish(subject, data, reply === undefined ? undefined : { reply });
+    if (this.#isConnected)
+      this.#connection.publish(subject, data, reply === undefined ? undefined : { reply });
   }
 
   subscribe(subject: string, receive: (message: BusMessage) => void): () => void {
-    const take = (message: BusMessage): void => {
+    const callback = (error: Error | null, message: Msg): void => {
+      if (error !== null) return;
       try {
-        receive(message);
+        receive(read(message));
       } catch (fault) {
-        // Whoever reads would read no further.
+        // The library would stop reading.
         process.nextTick(() => {
           throw fault;
         });
       }
     };
-    const subscription = this.#connection.subscribe(subject, {
-      callback: (error, message) => {
-        if (error === null) take(read(message));
-      },
-    });
-    this.#lean?.receive(subscription, take);
+    const open = (): Subscription => this.#connection.subscribe(subject, { callback });
+    this.#subscriptions.set(open, this.#isAbandoned ? undefined : open());
     return () => {
-      this.#lean?.forget(subscription);
-      if (!this.#connection.isClosed()) subscription.unsubscribe();
+      const subscription = this.#subscriptions.get(open);
+      this.#subscriptions.delete(open);
+      if (!this.#connection.isClosed()) subscription?.unsubscribe();
     };
   }
 
@@ -95,7 +83,6 @@ export class NatsBus implements Bus {
 
   /** What was published before has reached the server. Rejects with a ConnectionError if the connection is lost. */
   async flush(): Promise<void> {
-    this.#lean?.flush();
     await this.#connection.flush().catch((cause: unknown) => {
       throw new ConnectionError("the connection to NATS was lost", { cause });
     });
@@ -103,44 +90,117 @@ export class NatsBus implements Bus {
 
   /** What was published is sent before, if that is possible soon. */
   async close(): Promise<void> {
+    this.#isClosed = true;
     if (this.#isConnected) await settledWithin(this.flush(), FLUSH_MS);
     this.#isConnected = false;
     await this.#connection.close();
   }
 
   async #follow(): Promise<void> {
-    for await (const status of this.#connection.status()) {
-      if (status.type === "staleConnection") this.#lean?.abandon();
-      // Told for each attempt that fails, too.
-      if (status.type === "disconnect" && this.#isConnected) {
-        this.#isConnected = false;
-        for (const watcher of this.#watchers) watcher.disconnected?.();
-      }
-      if (status.type === "error" && status.error instanceof PermissionViolationError)
-        for (const watcher of this.#watchers) watcher.denied?.(status.error.subject);
-      if (status.type === "error" && isRefusedLogin(status.error))
-        this.#tellRefusal(refusedLogin(status.error));
-      if (status.type !== "reconnect" || this.#isConnected) continue;
-      const unfit = unfitReason(this.#connection);
-      if (unfit !== undefined) {
-        // Publishing would throw, or make the server end the connection again.
-        this.#tellRefusal(unfit);
-        await this.#connection.reconnect();
-        continue;
-      }
-      this.#isConnected = true;
-      this.#lean?.reconnected();
-      for (const watcher of this.#watchers) watcher.reconnected();
-    }
+    do await this.#followStatus();
+    while (this.#isAbandoned && (await this.#replaceConnection()));
     this.#isConnected = false;
     const error = await this.#connection.closed();
     const reason = `the connection to NATS is closed${error ? `: ${error.message}` : ""}`;
     for (const watcher of this.#watchers) watcher.ended(reason);
   }
 
-  #tellRefusal(reason: string): void {
+  /** Until the connection is closed. */
+  async #followStatus(): Promise<void> {
+    let abandoning: NodeJS.Timeout | undefined;
+    for await (const status of this.#connection.status()) {
+      if (status.type === "staleConnection")
+        abandoning = setTimeout(() => void this.#abandon(), RECONNECT_MS);
+      if (status.type === "disconnect") {
+        clearTimeout(abandoning);
+        this.#reportLoss();
+      }
+      if (status.type === "error" && status.error instanceof PermissionViolationError)
+        for (const watcher of this.#watchers) watcher.denied?.(status.error.subject);
+      if (status.type === "error" && isRefusedLogin(status.error))
+        this.#reportRefusal(refusedLogin(status.error));
+      if (status.type !== "reconnect" || this.#isConnected) continue;
+      const unfit = unfitReason(this.#connection);
+      if (unfit !== undefined) {
+        // Publishing would throw, or make the server end the connection again.
+        this.#reportRefusal(unfit);
+        await this.#connection.reconnect();
+        continue;
+      }
+      this.#reportReturn();
+    }
+    clearTimeout(abandoning);
+  }
+
+  /**
+   * The library leaves a silent peer only after it has taken all that was written, which may be never. `close` does not
+   * wait for that.
+   */
+  async #abandon(): Promise<void> {
+    this.#isAbandoned = true;
+    this.#reportLoss();
+    await this.#connection.close();
+  }
+
+  /** False if the bus is closed meanwhile. */
+  async #replaceConnection(): Promise<boolean> {
+    const silent = this.#connection.getServer();
+    const others = this.#connection.getServers().map(({ listen }) => listen);
+    // The silent one last: it would hold up the others for as long as connecting may take.
+    const servers = [...others.filter((server) => server !== silent), silent];
+    while (!this.#isClosed) {
+      try {
+        this.#connection = await openConnection({ ...this.#options, servers, noRandomize: true });
+        this.#isAbandoned = false;
+        if (!this.#isClosed) this.#resume();
+        else await this.#connection.close();
+        return !this.#isClosed;
+      } catch (error) {
+        if (!isAway(error)) this.#reportRefusal(messageOf(error));
+        await delay(RECONNECT_MS);
+      }
+    }
+    return false;
+  }
+
+  #resume(): void {
+    for (const open of this.#subscriptions.keys()) this.#subscriptions.set(open, open());
+    this.#reportReturn();
+  }
+
+  /** The library reports each attempt that fails, too. */
+  #reportLoss(): void {
+    if (!this.#isConnected) return;
+    this.#isConnected = false;
+    for (const watcher of this.#watchers) watcher.disconnected?.();
+  }
+
+  #reportReturn(): void {
+    this.#isConnected = true;
+    for (const watcher of this.#watchers) watcher.reconnected();
+  }
+
+  #reportRefusal(reason: string): void {
     for (const watcher of this.#watchers) watcher.refused?.(reason);
   }
+}
+
+async function openConnection(options: ConnectionOptions): Promise<NatsConnection> {
+  const connection = await connect({
+    pingInterval: PING_MS,
+    timeout: HANDSHAKE_MS,
+    ...options,
+    reconnectTimeWait: RECONNECT_MS,
+    reconnectJitter: RECONNECT_MS,
+    maxReconnectAttempts: -1,
+    ignoreAuthErrorAbort: true,
+  }).catch((cause: unknown) => {
+    throw openFailure(cause);
+  });
+  const unfit = unfitReason(connection);
+  if (unfit === undefined) return connection;
+  await connection.close();
+  throw new ConnectionError(unfit);
 }
 
 /** Why a connection to this NATS server is of no use; undefined if it is. */
@@ -154,12 +214,15 @@ function isRefusedLogin(error: Error): boolean {
   return error instanceof AuthorizationError || error instanceof UserAuthenticationExpiredError;
 }
 
-function read(message: Msg): BusMessage {
-  const { subject, data, reply } = message;
+/**
+ * Headers are not read: anybody who may publish chooses them, and the library takes minutes to parse many and throws for
+ * some names. NATS's own "no responders" message is known by what else it lacks; no other one means anything.
+ */
+function read({ subject, data, reply = "" }: Msg): BusMessage {
   return {
     subject,
     data: Buffer.from(data.buffer, data.byteOffset, data.byteLength),
-    reply: reply === undefined || reply === "" ? undefined : reply,
-    isUndeliverable: message.headers?.code === NO_RESPONDERS,
+    reply: reply === "" ? undefined : reply,
+    isUndeliverable: data.length === 0 && reply === "",
   };
 }
