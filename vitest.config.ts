@@ -5,7 +5,6 @@ import { SlowFirst } from "./test/fixtures/slow-first.ts";
 const LOAD = [
   "test/client/flood-recovery.test.ts",
   "test/client/large-output.test.ts",
-  "test/client/silent-network.test.ts",
   "test/fault/http-memory.test.ts",
   "test/fault/http-streams.test.ts",
   "test/fault/large-output.test.ts",
@@ -22,6 +21,7 @@ const WAITING = [
   "test/client/browser-bundle.test.ts",
   "test/client/closing.test.ts",
   "test/client/faults.test.ts",
+  "test/client/silent-network.test.ts",
   "test/e2e/codex-*.test.ts",
   "test/fault/bad-input.test.ts",
   "test/fault/file-races.test.ts",
@@ -52,6 +52,8 @@ const OVER_NATS = {
 export default defineConfig({
   test: {
     pool: "forks",
+    // The projects of `npm test` share most of their modules.
+    experimental: { fsModuleCache: true },
     sequence: { sequencer: SlowFirst },
     // A deadline, for a machine that does something else: what is waited for is usually there at once. Concurrent tests
     // use `pollUntil`: a poll of Vitest fails if another test ends just before it begins.
@@ -99,6 +101,8 @@ export default defineConfig({
             "test/fleet/**/*.test.ts",
           ],
           exclude: [...LOAD, ...WAITING],
+          // Files share their modules: loading the server again takes longer than most of them.
+          isolate: false,
           testTimeout: 300_000,
           hookTimeout: 120_000,
         },
@@ -139,6 +143,7 @@ export default defineConfig({
         test: {
           name: "cli",
           include: ["test/cli/**/*.test.ts"],
+          isolate: false,
           testTimeout: 120_000,
           hookTimeout: 60_000,
         },
@@ -148,6 +153,7 @@ export default defineConfig({
         test: {
           name: "console",
           include: ["test/console/*.test.ts"],
+          isolate: false,
           // For a machine that does something else: a browser takes all that it gets.
           testTimeout: 240_000,
           hookTimeout: 120_000,
