@@ -8,6 +8,7 @@ const MIB = 1024 * 1024;
 
 test.each([
   ["fs/open", { handleId: "h", path: "file:///a" }],
+  ["fs/openPart", { handleId: "h", path: "file:///a" }],
   ["fs/watch", { watchId: "w", path: "file:///a" }],
   ["fs/watchMissing", { watchId: "w", path: "file:///a" }],
   ["process/attach", { processId: "other" }],

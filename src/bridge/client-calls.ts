@@ -1,8 +1,8 @@
 import { shorten } from "../base/shorten.ts";
 import { formatError, type IdText, type WireError } from "../protocol/envelope.ts";
 import { RpcCode } from "../protocol/errors.ts";
-import { type LostAnswer, lostAnswer } from "../client/calls/repeatable.ts";
-import type { MethodName } from "../protocol/index.ts";
+import { lostAnswer } from "../client/calls/method-facts.ts";
+import type { LostAnswer } from "../protocol/index.ts";
 import type { RelayedMessage } from "./relayed-message.ts";
 import type { UpstreamLink } from "./upstream-link.ts";
 
@@ -22,19 +22,6 @@ const MAX_NAME_CHARACTERS = 100;
  * process has an id by which a repeated start is recognized, and what a repeated remove does not find is gone.
  */
 const REPEATED: ReadonlySet<string> = new Set(["initialize", "process/start", "fs/remove"]);
-/**
- * What these open ended with its connection. The client does not know that it has another one, and gets it there, as if
- * it had asked later.
- */
-const OPENING: ReadonlySet<string> = new Set([
-  "fs/open",
-  "fs/watch",
-  "fs/watchMissing",
-  "process/attach",
-  "process/flow",
-  "tcp/connect",
-]);
-
 /** A request of the client, or a notification, which has no id. */
 export interface ClientCall {
   readonly id: IdText | undefined;
@@ -207,8 +194,9 @@ export class ClientCalls {
 
 /** What a lost answer means for a request of the client. */
 export function fateOf(method: string, params: unknown): LostAnswer {
-  if (REPEATED.has(method) || OPENING.has(method)) return "repeat";
-  return lostAnswer(method as MethodName, params);
+  const lost = lostAnswer(method, params);
+  // The client does not know that it has another connection, and gets there what it opened, as if it had asked later.
+  return REPEATED.has(method) || lost === "opened" ? "repeat" : lost;
 }
 
 /** An id may be spelled in several ways, and servers answer with their own spelling. */

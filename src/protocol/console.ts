@@ -7,6 +7,8 @@ export const consoleMethods = {
     doc: "Makes a link to the web console, with the rights of this connection. It works once.",
     family: "environment status",
     right: "session",
+    lost: "repeat",
+    answers: "promptly",
     lane: "control",
     extension: true,
     params: NoParams,

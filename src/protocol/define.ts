@@ -34,6 +34,17 @@ export type Right =
   | "audit"
   | "manage";
 
+/** What a lost answer means for a request if the session goes on. */
+export type LostAnswer =
+  /** The request is idempotent and may be repeated. */
+  | "repeat"
+  /** It opened something that ended with the connection. The bridge, whose client knows of no other one, opens it again. */
+  | "opened"
+  /** It affected only state of the connection, and ended with it. */
+  | "ended"
+  /** Its effect is unknown, and it is not idempotent. */
+  | "unknown";
+
 /** Defers building a schema to its first use. Building all of them would slow server start by a third. */
 export function schema<T extends z.ZodType>(build: () => T): () => T {
   let built: T | undefined;
@@ -56,6 +67,16 @@ interface MethodFacts<Param = string> {
   readonly right: Right;
   /** A further right, if the parameter has this value. */
   readonly alsoNeeds?: { readonly param: Param; readonly is: string; readonly right: Right };
+  /**
+   * If the answer is lost with the connection. A request that may meet its own effect is repeated only if a parameter is
+   * set (true, or a string): a plain `createDirectory` would find its directory, and a start its process.
+   */
+  readonly lost: LostAnswer | { readonly repeatWith: Param; readonly otherwise: LostAnswer };
+  /**
+   * Whether a server that does not answer soon will not answer at all. Eventually: the request waits for something, or
+   * moves data; `promptlyUnless` names the parameter that makes it wait.
+   */
+  readonly answers: "promptly" | "eventually" | { readonly promptlyUnless: Param };
   /** Control methods have a lane of their own when a server runs requests concurrently. */
   readonly lane?: "control";
   /**

@@ -102,6 +102,8 @@ export const discoveryMethods = {
     doc: "Finds the plugin and the skills below each of the given directories.",
     family: "capability discovery",
     right: "discovery",
+    lost: "repeat",
+    answers: "eventually",
     params: () =>
       z.object({
         roots: z
@@ -120,6 +122,8 @@ export const discoveryMethods = {
     doc: "Finds the plugins and skills that apply to a working directory, in all the places where Codex keeps them.",
     family: "capability discovery",
     right: "discovery",
+    lost: "repeat",
+    answers: "eventually",
     params: () =>
       z.object({
         cwd: PathUri(),

@@ -77,6 +77,8 @@ export const environmentMethods = {
     doc: "Describes the machine and the server's capabilities, exactly as `initialize` does.",
     family: "environment info",
     right: "info",
+    lost: "repeat",
+    answers: "promptly",
     lane: "control",
     params: NoParams,
     result: EnvironmentInfo,
@@ -85,6 +87,8 @@ export const environmentMethods = {
     doc: "Reports whether the server accepts work.",
     family: "environment status",
     right: "info",
+    lost: "repeat",
+    answers: "promptly",
     lane: "control",
     params: NoParams,
     result: () => z.object({ status: z.string().describe("`ready`") }),
@@ -93,6 +97,8 @@ export const environmentMethods = {
     doc: "Reads selected keys of the Codex configuration on the server's machine.",
     family: "environment config",
     right: "settings",
+    lost: "repeat",
+    answers: "eventually",
     params: () =>
       z.object({
         cwd: PathUri().describe("Directory whose project configuration applies"),

@@ -12,6 +12,8 @@ export const fileExtensionMethods = {
     doc: "Moves a file, a link or a directory within its file system, atomically. An existing file or link at the destination is replaced; an existing directory only if it is empty, and only by a directory.",
     family: "filesystem",
     right: "writeFiles",
+    lost: "unknown",
+    answers: "promptly",
     extension: true,
     extensionParams: ["noLinks"],
     params: () =>
@@ -22,6 +24,8 @@ export const fileExtensionMethods = {
     doc: "Sets the permissions of what a path leads to.",
     family: "filesystem",
     right: "writeFiles",
+    lost: "repeat",
+    answers: "promptly",
     extension: true,
     extensionParams: ["noLinks"],
     params: () =>
@@ -37,6 +41,8 @@ export const fileExtensionMethods = {
     doc: "Creates a symbolic link. Its target need not exist, and may be anywhere: access is checked when the link is followed.",
     family: "filesystem",
     right: "writeFiles",
+    lost: { repeatWith: "replace", otherwise: "unknown" },
+    answers: "promptly",
     extension: true,
     extensionParams: ["noLinks"],
     params: () =>
@@ -55,6 +61,8 @@ export const fileExtensionMethods = {
     doc: "Returns the text of a symbolic link; anything else is an error (EINVAL).",
     family: "filesystem",
     right: "readFiles",
+    lost: "repeat",
+    answers: "promptly",
     extension: true,
     params: () => z.object({ path: PathUri(), sandbox: optional(SandboxContext()) }),
     result: () => z.object({ target: z.string() }),
@@ -63,6 +71,8 @@ export const fileExtensionMethods = {
     doc: "Returns the SHA-256 of a regular file, of a part of it, or of several files of one directory. Later requests do not wait for it.",
     family: "filesystem",
     right: "readFiles",
+    lost: "repeat",
+    answers: "eventually",
     extension: true,
     params: () =>
       z.object({
@@ -93,6 +103,8 @@ export const fileExtensionMethods = {
     doc: "Opens a file for `fs/writeBlock` without replacing it, so that an interrupted copy can be continued; creates it if it is missing. Refuses a link, a file of another user, and one with several names. The handle lives as long as the connection.",
     family: "filesystem",
     right: "writeFiles",
+    lost: "opened",
+    answers: "promptly",
     extension: true,
     extensionParams: ["noLinks"],
     params: () =>
@@ -114,6 +126,8 @@ export const fileExtensionMethods = {
     doc: "Watches a file or a directory and reports changes as `fs/watch/changed`. A watch ends with its connection.",
     family: "filesystem",
     right: "readFiles",
+    lost: "opened",
+    answers: "promptly",
     extension: true,
     params: () =>
       z.object({
@@ -130,6 +144,8 @@ export const fileExtensionMethods = {
     doc: "Ends a watch; an unknown id is not an error.",
     family: "filesystem",
     right: "readFiles",
+    lost: "ended",
+    answers: "promptly",
     extension: true,
     params: () => z.object({ watchId: WatchId() }),
     result: Empty,

@@ -39,6 +39,8 @@ export const fileMethods = {
     doc: "Returns a whole regular file; use `fs/open` for large files.",
     family: "filesystem",
     right: "readFiles",
+    lost: "repeat",
+    answers: "eventually",
     params: () => z.object({ path: PathUri(), followSymlinks: followSymlinks(), sandbox: sandbox() }),
     result: () => z.object({ dataBase64: Base64() }),
   }),
@@ -46,6 +48,8 @@ export const fileMethods = {
     doc: "Opens a file for `fs/readBlock` or `fs/writeBlock`; the handle lives as long as the connection.",
     family: "filesystem",
     right: "readFiles",
+    lost: "opened",
+    answers: "promptly",
     alsoNeeds: { param: "mode", is: "replace", right: "writeFiles" },
     extensionParams: ["noLinks"],
     params: () =>
@@ -65,6 +69,8 @@ export const fileMethods = {
     doc: "Reads a part of an open file.",
     family: "filesystem",
     right: "readFiles",
+    lost: "ended",
+    answers: "promptly",
     params: () =>
       z.object({
         handleId: HandleId(),
@@ -85,6 +91,8 @@ export const fileMethods = {
     doc: "Writes a part of a file that was opened with `replace`; a hole reads as zeros.",
     family: "filesystem",
     right: "writeFiles",
+    lost: "unknown",
+    answers: "eventually",
     params: () =>
       z.object({
         handleId: HandleId(),
@@ -97,6 +105,8 @@ export const fileMethods = {
     doc: "Closes a handle; an unknown id is not an error.",
     family: "filesystem",
     right: "readFiles",
+    lost: "ended",
+    answers: "promptly",
     lane: "control",
     params: () => z.object({ handleId: HandleId() }),
     result: Empty,
@@ -105,6 +115,8 @@ export const fileMethods = {
     doc: "Creates or replaces a file; its directory must exist.",
     family: "filesystem",
     right: "writeFiles",
+    lost: "repeat",
+    answers: "eventually",
     extensionParams: ["mode", "noLinks"],
     params: () =>
       z.object({
@@ -123,6 +135,8 @@ export const fileMethods = {
     doc: "Creates a directory.",
     family: "filesystem",
     right: "writeFiles",
+    lost: { repeatWith: "recursive", otherwise: "unknown" },
+    answers: "promptly",
     params: () =>
       z.object({
         path: PathUri(),
@@ -138,6 +152,8 @@ export const fileMethods = {
     doc: "Returns metadata of a path.",
     family: "filesystem",
     right: "readFiles",
+    lost: "repeat",
+    answers: "promptly",
     extensionParams: ["includeMode"],
     params: () =>
       z.object({
@@ -161,6 +177,8 @@ export const fileMethods = {
     doc: "Resolves all symbolic links of an existing path.",
     family: "filesystem",
     right: "readFiles",
+    lost: "repeat",
+    answers: "promptly",
     params: () => z.object({ path: PathUri(), sandbox: sandbox() }),
     result: () => z.object({ path: PathUri() }),
   }),
@@ -168,6 +186,8 @@ export const fileMethods = {
     doc: "Lists a directory in no particular order, without broken links.",
     family: "filesystem",
     right: "readFiles",
+    lost: "repeat",
+    answers: "promptly",
     extensionParams: ["detailed"],
     params: () =>
       z.object({
@@ -198,6 +218,8 @@ export const fileMethods = {
     doc: "Lists a tree level by level, sorted by name, without special files and links to files.",
     family: "filesystem",
     right: "readFiles",
+    lost: "repeat",
+    answers: "eventually",
     params: () => z.object({ path: PathUri(), options: WalkOptions(), sandbox: sandbox() }),
     result: () =>
       z.object({
@@ -212,6 +234,8 @@ export const fileMethods = {
     doc: "Removes a file, a link or a directory; without options it works like `rm -rf`.",
     family: "filesystem",
     right: "writeFiles",
+    lost: { repeatWith: "force", otherwise: "unknown" },
+    answers: "eventually",
     extensionParams: ["noLinks"],
     params: () =>
       z.object({
@@ -230,6 +254,8 @@ export const fileMethods = {
     doc: "Copies a file, a link or a directory; existing files are replaced, existing directories merged.",
     family: "filesystem",
     right: "writeFiles",
+    lost: "unknown",
+    answers: "eventually",
     params: () =>
       z.object({
         sourcePath: PathUri(),
@@ -243,6 +269,8 @@ export const fileMethods = {
     doc: "Requests one notification when a missing path appears. A connection has one such watch; a new one replaces it.",
     family: "filesystem",
     right: "readFiles",
+    lost: "opened",
+    answers: "eventually",
     params: () =>
       z.object({
         watchId: Unsigned().describe("Must be higher than that of every earlier watch of the connection"),

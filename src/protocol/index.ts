@@ -60,5 +60,5 @@ export type ServerResult<M extends ServerMethodName> = z.infer<(typeof serverMet
 export type NotificationName = keyof typeof notifications;
 export type NotificationParams<N extends NotificationName> = z.infer<(typeof notifications)[N]["params"]>;
 
-export type { Family, Method, Notification, Right } from "./define.ts";
+export type { Family, LostAnswer, Method, Notification, Right } from "./define.ts";
 export { RpcCode } from "./errors.ts";

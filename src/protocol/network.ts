@@ -69,6 +69,8 @@ export const networkServerMethods = {
     doc: "Asks whether a process may reach a host that its proxy settings do not allow; no valid answer means no.",
     family: null,
     right: "session",
+    lost: "unknown",
+    answers: "eventually",
     params: () =>
       z.object({
         processId: ProcessId(),

@@ -23,6 +23,8 @@ export const serverStatusMethods = {
     doc: "Tells which program serves, and how busy it is.",
     family: "environment status",
     right: "info",
+    lost: "repeat",
+    answers: "promptly",
     lane: "control",
     extension: true,
     params: NoParams,

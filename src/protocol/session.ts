@@ -9,6 +9,8 @@ export const sessionMethods = {
     doc: "Opens a session, or resumes one that lost its connection. Must be the first request; allowed once per connection.",
     family: null,
     right: "session",
+    lost: "unknown",
+    answers: "eventually",
     extensionParams: ["urgentInput", "reportStarts"],
     params: () =>
       z.object({

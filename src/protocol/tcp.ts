@@ -16,6 +16,8 @@ export const tcpMethods = {
     doc: "Opens a TCP connection from the server's machine. Refused with PERMISSION_DENIED if the server requires a sandbox, or its own has no network.",
     family: "tcp",
     right: "network",
+    lost: "opened",
+    answers: "eventually",
     extension: true,
     params: () =>
       z.object({
@@ -34,6 +36,8 @@ export const tcpMethods = {
     doc: "Returns what has arrived, as soon as there is something. Only one read of a connection may wait. What is not read waits in the machine's buffers, so that a slow reader slows down the sender, and nobody else.",
     family: "tcp",
     right: "network",
+    lost: "ended",
+    answers: "eventually",
     extension: true,
     params: () =>
       z.object({
@@ -50,6 +54,8 @@ export const tcpMethods = {
     doc: "Sends bytes, and answers when the machine has taken them. At most 4 MiB may be unanswered.",
     family: "tcp",
     right: "network",
+    lost: "ended",
+    answers: "eventually",
     extension: true,
     params: () =>
       z.object({
@@ -63,6 +69,8 @@ export const tcpMethods = {
     doc: "Ends a connection at once; an unknown id is not an error.",
     family: "tcp",
     right: "network",
+    lost: "ended",
+    answers: "eventually",
     extension: true,
     params: () => z.object({ tcpId: TcpId() }),
     result: Empty,

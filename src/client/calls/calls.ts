@@ -3,10 +3,9 @@ import { ConnectionError, ExecError, ProtocolError } from "../../base/errors.ts"
 import type { MethodName, Params, Result } from "../../protocol/index.ts";
 import type { Link } from "../../rpc/link.ts";
 import type { RequestOptions } from "./caller.ts";
-import { lostAnswer } from "./repeatable.ts";
 import { abortable } from "../../base/deadlines.ts";
 import { after, formatDuration } from "../../base/duration.ts";
-import { isPrompt } from "./prompt-methods.ts";
+import { isPrompt, lostAnswer } from "./method-facts.ts";
 import { checkedResult } from "./wire-check.ts";
 
 const MAX_PENDING_REQUESTS = 1024;
@@ -220,7 +219,8 @@ export function tooManyCalls(): ExecError {
 }
 
 function lostError({ method, params }: Call, error: ConnectionError): ConnectionError {
-  if (lostAnswer(method, params) === "ended") return new ConnectionError(error.message, { cause: error });
+  const lost = lostAnswer(method, params);
+  if (lost === "ended" || lost === "opened") return new ConnectionError(error.message, { cause: error });
   return new ConnectionError(
     `${error.message}; the session goes on, but whether ${method} took effect is not known`,
     { cause: error, code: "EFFECT_UNKNOWN" },

@@ -1,3 +1,11 @@
+import type { Method } from "../../protocol/index.ts";
+
+/** What a client needs to know of a method. */
+export interface MethodFacts extends Pick<Method, "lost" | "answers"> {
+  /** A method on files that takes a sandbox. A handle keeps the one it was opened with. */
+  readonly sandboxed?: true;
+}
+
 /**
  * The required form of a value. In an object, a name that ends with `?` is optional. A nullable member is optional too,
  * and is null if absent: peers may omit it. An unknown enum value counts as absent where that is allowed, because a

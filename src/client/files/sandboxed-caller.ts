@@ -1,31 +1,7 @@
 import type { MethodName, Params, Result } from "../../protocol/index.ts";
 import type { SandboxContext } from "../../protocol/sandbox.ts";
 import type { Caller, RequestOptions } from "../calls/caller.ts";
-
-/** Methods on files that take a sandbox. A handle keeps the one it was opened with. */
-type SandboxedMethod = {
-  [M in MethodName]: M extends `fs/${string}` ? ("sandbox" extends keyof Params<M> ? M : never) : never;
-}[MethodName];
-
-const SANDBOXED: Readonly<Record<SandboxedMethod, true>> = {
-  "fs/readFile": true,
-  "fs/open": true,
-  "fs/writeFile": true,
-  "fs/createDirectory": true,
-  "fs/getMetadata": true,
-  "fs/canonicalize": true,
-  "fs/readDirectory": true,
-  "fs/walk": true,
-  "fs/remove": true,
-  "fs/copy": true,
-  "fs/rename": true,
-  "fs/chmod": true,
-  "fs/symlink": true,
-  "fs/readLink": true,
-  "fs/hash": true,
-  "fs/openPart": true,
-  "fs/watch": true,
-};
+import { isSandboxed } from "../calls/method-facts.ts";
 
 /** A caller whose requests about files carry a sandbox. */
 export class SandboxedCaller implements Caller {
@@ -38,7 +14,7 @@ export class SandboxedCaller implements Caller {
   }
 
   request<M extends MethodName>(method: M, params: Params<M>, options?: RequestOptions): Promise<Result<M>> {
-    const sent = Object.hasOwn(SANDBOXED, method) ? { ...params, sandbox: this.#sandbox } : params;
+    const sent = isSandboxed(method) ? { ...params, sandbox: this.#sandbox } : params;
     return this.#caller.request(method, sent, options);
   }
 }
