@@ -96,8 +96,8 @@ const ALLOWED = {
 const ISOMORPHIC =
   /^(?:transport\/(?:transport|memory|send-queue|websocket\/browser-websocket)|client\/(?!(?:index|link\/client-tls|host\/(?:connect|local|fleet|executor|pick-executor)|files\/local\/.*)\.ts).*)/;
 
-/** Handlers reach files only through places that `server/files/places.ts` creates from the paths of the wire. */
-const HANDLERS = /^server\/(?:clients\/|files\/(?!places\.ts|confined\/)|\w+\/[\w-]*handlers\.ts)/;
+/** Handlers reach files only through locations that `server/files/locations.ts` creates from the paths of the wire. */
+const HANDLERS = /^server\/(?:clients\/|files\/(?!locations\.ts|confined\/)|\w+\/[\w-]*handlers\.ts)/;
 const BESIDE_THE_DOOR =
   /^node:fs|^capabilities\/files\/(?:place|native-path|file-access|allowed-roots|link-walk|no-follow)\.ts$/;
 
@@ -131,7 +131,7 @@ function check(file, layer, allowed) {
     const isType = match[0].startsWith("import type ");
     if (HANDLERS.test(file) && BESIDE_THE_DOOR.test(target) && !isType)
       faults.push(
-        `src/${file} may not import ${target}: a path becomes a place in server/files/places.ts alone`,
+        `src/${file} may not import ${target}: a path becomes a location in server/files/locations.ts alone`,
       );
     if (!fits || (isNode && ISOMORPHIC.test(file))) faults.push(`src/${file} may not import ${target}`);
   }

@@ -199,13 +199,13 @@ export class Outgoing {
 
 /** Copies the next bytes of a message behind the header of a frame. */
 function copyBytes(message: Waiting, frame: Buffer, bytes: number): void {
-  let place = HEADER_BYTES;
+  let index = HEADER_BYTES;
   message.left -= bytes;
-  while (place < HEADER_BYTES + bytes) {
+  while (index < HEADER_BYTES + bytes) {
     const part = message.parts[message.part]!;
-    const piece = part.subarray(message.start, message.start + HEADER_BYTES + bytes - place);
-    frame.set(piece, place);
-    place += piece.length;
+    const piece = part.subarray(message.start, message.start + HEADER_BYTES + bytes - index);
+    frame.set(piece, index);
+    index += piece.length;
     message.start += piece.length;
     if (message.start < part.length) return;
     message.part += 1;

@@ -1,10 +1,10 @@
 import { readFile } from "node:fs/promises";
 import { isUtf8 } from "node:buffer";
-import type { Place } from "../files/place.ts";
+import type { Location } from "../files/location.ts";
 import { Turns } from "../turns.ts";
 
 export interface TextFile {
-  readonly place: Place;
+  readonly location: Location;
   readonly contents: string;
 }
 
@@ -18,16 +18,16 @@ export class CapabilityFiles {
   #bytes = 0;
 
   /** Undefined if the file does not exist or cannot be used. */
-  async read(place: Place): Promise<TextFile | undefined> {
+  async read(location: Location): Promise<TextFile | undefined> {
     if (this.#turns.over) await this.#turns.next();
-    const stat = place.statOrNothing();
+    const stat = location.statOrNothing();
     if (stat === undefined || !stat.isFile()) return undefined;
-    const { uri } = place;
+    const { uri } = location;
     if (stat.size > MAX_FILE_BYTES)
       return this.#warn(`capability file ${uri} exceeds the ${MAX_FILE_BYTES}-byte limit`);
     let bytes: Buffer;
     try {
-      bytes = await place.onTarget({ followSymlinks: true }, (path) => readFile(path));
+      bytes = await location.onTarget({ followSymlinks: true }, (path) => readFile(path));
     } catch (error) {
       return this.#warn(`failed to read capability file ${uri}: ${(error as Error).message}`);
     }
@@ -38,7 +38,7 @@ export class CapabilityFiles {
     }
     if (!isUtf8(bytes))
       return this.#warn(`capability file ${uri} is not UTF-8: ${describeInvalidUtf8(bytes)}`);
-    return { place, contents: bytes.toString("utf8") };
+    return { location, contents: bytes.toString("utf8") };
   }
 
   #warn(message: string): undefined {
@@ -49,12 +49,12 @@ export class CapabilityFiles {
 const MANIFEST_DIRECTORIES = [".codex-plugin", ".claude-plugin", ".cursor-plugin"];
 
 /** Possible locations of a plugin's manifest, in order of preference. */
-export function manifestPlaces(directory: Place): Place[] {
+export function manifestLocations(directory: Location): Location[] {
   return MANIFEST_DIRECTORIES.map((name) => directory.child(name).child("plugin.json"));
 }
 
 /** The directory that a manifest describes: the parent of the manifest's own directory. */
-export function directoryOf(manifest: Place): Place {
+export function directoryOf(manifest: Location): Location {
   return manifest.parent.parent;
 }
 

@@ -1,8 +1,8 @@
 import { CapabilityError } from "../../base/errors.ts";
 import { fileError } from "../files/file-error.ts";
-import type { Place } from "../files/place.ts";
+import type { Location } from "../files/location.ts";
 import { walk } from "../files/walk.ts";
-import { CapabilityFiles, directoryOf, manifestPlaces, type TextFile } from "./capability-files.ts";
+import { CapabilityFiles, directoryOf, manifestLocations, type TextFile } from "./capability-files.ts";
 
 export interface Plugin {
   readonly manifest: TextFile;
@@ -36,35 +36,36 @@ const MANIFEST = /\/\.(?:codex|claude|cursor)-plugin\/plugin\.json$/;
 /**
  * Finds what a directory offers to an agent: a plugin, and skills anywhere below it. Throws if it is not a directory.
  */
-export async function discoverRoot(root: Place): Promise<CapabilityRoot> {
+export async function discoverRoot(root: Location): Promise<CapabilityRoot> {
   const { uri } = root;
   await checkDirectory(root);
   const files = new CapabilityFiles();
   const plugin = await readPlugin(root, files);
   const { entries, errors, truncated } = await walk(root, LIMITS);
-  for (const error of errors) files.warnings.push(`failed to inspect ${error.place.uri}: ${error.message}`);
+  for (const error of errors)
+    files.warnings.push(`failed to inspect ${error.location.uri}: ${error.message}`);
   if (truncated) files.warnings.push(`capability scan reached its traversal limit (root: ${uri})`);
   const paths = entries
     .filter(({ kind }) => kind === "file")
-    .map(({ place }) => ({ place, uri: place.uri }))
+    .map(({ location }) => ({ location, uri: location.uri }))
     .sort((left, right) => (left.uri < right.uri ? -1 : 1));
   return {
     plugin,
     skills: await readSkills(
-      paths.filter((entry) => entry.uri.endsWith(`/${SKILL_FILE}`)).map(({ place }) => place),
+      paths.filter((entry) => entry.uri.endsWith(`/${SKILL_FILE}`)).map(({ location }) => location),
       files,
     ),
     namespaceManifests: await readNamespaces(
       root,
       plugin,
-      paths.filter((entry) => MANIFEST.test(entry.uri)).map(({ place }) => place),
+      paths.filter((entry) => MANIFEST.test(entry.uri)).map(({ location }) => location),
       files,
     ),
     warnings: files.warnings,
   };
 }
 
-async function checkDirectory(root: Place): Promise<void> {
+async function checkDirectory(root: Location): Promise<void> {
   let isDirectory: boolean;
   try {
     isDirectory = (await root.stat()).isDirectory();
@@ -75,7 +76,7 @@ async function checkDirectory(root: Place): Promise<void> {
   if (!isDirectory) throw new CapabilityError("OS_ERROR", `capability root ${root.uri} is not a directory`);
 }
 
-async function readPlugin(root: Place, files: CapabilityFiles): Promise<Plugin | undefined> {
+async function readPlugin(root: Location, files: CapabilityFiles): Promise<Plugin | undefined> {
   const manifest = await readManifest(root, files);
   if (manifest === undefined) return undefined;
   const members = parseObject(manifest.contents);
@@ -90,9 +91,9 @@ async function readPlugin(root: Place, files: CapabilityFiles): Promise<Plugin |
   };
 }
 
-async function readManifest(directory: Place, files: CapabilityFiles): Promise<TextFile | undefined> {
-  for (const place of manifestPlaces(directory)) {
-    const manifest = await files.read(place);
+async function readManifest(directory: Location, files: CapabilityFiles): Promise<TextFile | undefined> {
+  for (const location of manifestLocations(directory)) {
+    const manifest = await files.read(location);
     if (manifest !== undefined) return manifest;
   }
   return undefined;
@@ -107,7 +108,7 @@ function namedPath(
 ): string | undefined {
   if (typeof value !== "string") return undefined;
   const ignore = (why: string): undefined => {
-    files.warnings.push(`ignoring ${member} in ${manifest.place.uri}: ${why}`);
+    files.warnings.push(`ignoring ${member} in ${manifest.location.uri}: ${why}`);
   };
   if (!value.startsWith("./")) return ignore("path must start with `./`");
   const parts = value.split("/").filter((part) => part !== "" && part !== ".");
@@ -115,28 +116,28 @@ function namedPath(
   return parts.join("/");
 }
 
-async function readSkills(places: readonly Place[], files: CapabilityFiles): Promise<SkillFiles[]> {
+async function readSkills(locations: readonly Location[], files: CapabilityFiles): Promise<SkillFiles[]> {
   const skills: SkillFiles[] = [];
-  for (const place of places) {
-    const instructions = await files.read(place);
+  for (const location of locations) {
+    const instructions = await files.read(location);
     if (instructions === undefined) continue;
-    const metadata = await files.read(place.parent.child("agents/openai.yaml"));
+    const metadata = await files.read(location.parent.child("agents/openai.yaml"));
     skills.push({ instructions, metadata });
   }
   return skills;
 }
 
 async function readNamespaces(
-  root: Place,
+  root: Location,
   plugin: Plugin | undefined,
-  found: readonly Place[],
+  found: readonly Location[],
   files: CapabilityFiles,
 ): Promise<TextFile[]> {
   const own = plugin?.manifest ?? (await readNearestManifest(root, files));
-  const seen = new Set<string>(own === undefined ? [] : [directoryOf(own.place).key]);
+  const seen = new Set<string>(own === undefined ? [] : [directoryOf(own.location).key]);
   const manifests = own === undefined ? [] : [own];
-  for (const place of found) {
-    const directory = directoryOf(place);
+  for (const location of found) {
+    const directory = directoryOf(location);
     if (seen.has(directory.key)) continue;
     const manifest = await readManifest(directory, files);
     if (manifest === undefined) continue;
@@ -147,7 +148,7 @@ async function readNamespaces(
 }
 
 /** Searches the parent directories. */
-async function readNearestManifest(root: Place, files: CapabilityFiles): Promise<TextFile | undefined> {
+async function readNearestManifest(root: Location, files: CapabilityFiles): Promise<TextFile | undefined> {
   for (let directory = root; !directory.isTop; ) {
     directory = directory.parent;
     const manifest = await readManifest(directory, files);

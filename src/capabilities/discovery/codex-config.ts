@@ -1,6 +1,6 @@
 import { dirname, join } from "node:path";
 import { CapabilityError } from "../../base/errors.ts";
-import { ownPlace, type Place } from "../files/place.ts";
+import { ownLocation, type Location } from "../files/location.ts";
 import { readConfigFile } from "./config-file.ts";
 import { type KeyPaths, selectKeys } from "./config-projection.ts";
 import { realPathOf, trustedDirectories } from "./project-directories.ts";
@@ -43,19 +43,19 @@ const WITHHELD_FROM_PROJECTS = new Set([
  * user's, and that of each trusted project directory on the way to `cwd`. Layers without any of the keys are omitted.
  */
 export async function readConfigLayers(
-  cwd: Place | undefined,
+  cwd: Location | undefined,
   codexHome: string,
   paths: KeyPaths,
 ): Promise<ConfigLayer[]> {
   const userFile = join(codexHome, CONFIG_FILE);
-  const system = await readConfigFile(ownPlace(SYSTEM_CONFIG));
-  const user = await readConfigFile(ownPlace(userFile));
+  const system = await readConfigFile(ownLocation(SYSTEM_CONFIG));
+  const user = await readConfigFile(ownLocation(userFile));
   const layers = [
     ...toLayer("system", SYSTEM_CONFIG, system, paths),
     ...toLayer("user", userFile, user, paths),
   ];
   const projectPaths = paths.filter(([key]) => key !== undefined && !WITHHELD_FROM_PROJECTS.has(key));
-  const home = await realPathOf(ownPlace(codexHome));
+  const home = await realPathOf(ownLocation(codexHome));
   for (const directory of await trustedDirectories(cwd, user ?? {})) {
     const settings = directory.child(PROJECT_DIRECTORY);
     if ((await realPathOf(settings)) === home) continue;
@@ -67,11 +67,16 @@ export async function readConfigLayers(
 
 /** Requirements set by the machine's administrator. */
 export async function readRequirementLayers(paths: KeyPaths): Promise<ConfigLayer[]> {
-  return toLayer("system", SYSTEM_REQUIREMENTS, await readConfigFile(ownPlace(SYSTEM_REQUIREMENTS)), paths);
+  return toLayer(
+    "system",
+    SYSTEM_REQUIREMENTS,
+    await readConfigFile(ownLocation(SYSTEM_REQUIREMENTS)),
+    paths,
+  );
 }
 
 /** A link to a path outside the allowed roots counts as missing: no client asked for this file by name. */
-async function readProjectFile(file: Place): Promise<TomlTable | undefined> {
+async function readProjectFile(file: Location): Promise<TomlTable | undefined> {
   try {
     return await readConfigFile(file, "project config");
   } catch (error) {

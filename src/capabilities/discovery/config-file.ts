@@ -2,7 +2,7 @@ import { isUtf8 } from "node:buffer";
 import { readFileSync, statSync } from "node:fs";
 import { CapabilityError } from "../../base/errors.ts";
 import { fileError } from "../files/file-error.ts";
-import type { Place } from "../files/place.ts";
+import type { Location } from "../files/location.ts";
 import { describeInvalidUtf8 } from "./capability-files.ts";
 import type { TomlTable } from "./toml-writer.ts";
 
@@ -13,12 +13,12 @@ const MAX_CONFIG_BYTES = 1024 * 1024;
 
 /** Undefined if the file does not exist. Throws if it cannot be used. */
 export async function readConfigFile(
-  place: Place,
+  location: Location,
   kind: "config" | "project config" = "config",
 ): Promise<TomlTable | undefined> {
   const toml = await import("smol-toml");
-  const path = place.shown;
-  const text = readText(place, kind);
+  const path = location.shown;
+  const text = readText(location, kind);
   if (text === undefined) return undefined;
   try {
     return toml.parse(text, { integersAsBigInt: true });
@@ -35,12 +35,12 @@ export function configError(message: string): CapabilityError {
   return new CapabilityError("OS_ERROR", `failed to load executor-local config: ${message}`);
 }
 
-function readText(place: Place, kind: string): string | undefined {
-  const path = place.shown;
+function readText(location: Location, kind: string): string | undefined {
+  const path = location.shown;
   const refuse = (why: string) => configError(`Failed to read ${kind} file ${path}: ${why}`);
   let bytes: Buffer;
   try {
-    bytes = place.onTarget({ followSymlinks: true }, (opened) => {
+    bytes = location.onTarget({ followSymlinks: true }, (opened) => {
       const stat = statSync(opened);
       if (!stat.isFile()) throw refuse(`path \`${path}\` is not a file`);
       if (stat.size > MAX_CONFIG_BYTES) throw refuse(`longer than ${MAX_CONFIG_BYTES} bytes`);
@@ -56,7 +56,7 @@ function readText(place: Place, kind: string): string | undefined {
   return bytes.toString("utf8");
 }
 
-function describeAt(toml: Toml, error: unknown, place: (line: number, column: number) => string): string {
+function describeAt(toml: Toml, error: unknown, location: (line: number, column: number) => string): string {
   const [reason = ""] = (error as Error).message.replace("Invalid TOML document: ", "").split("\n", 1);
-  return error instanceof toml.TomlError ? `${place(error.line, error.column)}${reason}` : reason;
+  return error instanceof toml.TomlError ? `${location(error.line, error.column)}${reason}` : reason;
 }

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { CapabilityError } from "../../base/errors.ts";
-import { ownPlace } from "../files/place.ts";
+import { ownLocation } from "../files/location.ts";
 import { type CapabilityRoot, discoverRoot, type Plugin } from "./capability-root.ts";
 import { findInstalledPlugins, type InstalledPlugin } from "./installed-plugins.ts";
 import { displayNameOf } from "./plugin-manifest.ts";
@@ -64,7 +64,7 @@ interface ReadRoot {
 async function readRoot(directory: string): Promise<ReadRoot> {
   let root: CapabilityRoot;
   try {
-    root = await discoverRoot(ownPlace(directory));
+    root = await discoverRoot(ownLocation(directory));
   } catch (error) {
     // The directory is optional.
     if (error instanceof CapabilityError) return { root: undefined, skills: [], complete: true };

@@ -2,7 +2,7 @@ import type { Dirent } from "node:fs";
 import { existsSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { ownPlace } from "../files/place.ts";
+import { ownLocation } from "../files/location.ts";
 import { CapabilityFiles } from "./capability-files.ts";
 import { compareVersions } from "./version-order.ts";
 
@@ -76,7 +76,7 @@ class PluginSearch {
 
   async #readRemoteId(path: string): Promise<string | null> {
     if (!existsSync(path)) return null;
-    const file = await new CapabilityFiles().read(ownPlace(path));
+    const file = await new CapabilityFiles().read(ownLocation(path));
     const id = file === undefined ? null : parseRemoteId(file.contents);
     if (id === null) this.complete = false;
     return id;

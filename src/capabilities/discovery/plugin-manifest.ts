@@ -1,5 +1,5 @@
 import { showPath } from "../files/native-path.ts";
-import type { Place } from "../files/place.ts";
+import type { Location } from "../files/location.ts";
 import { directoryOf, type TextFile } from "./capability-files.ts";
 
 type Members = Record<string, unknown>;
@@ -15,11 +15,11 @@ export function displayNameOf(manifest: TextFile): string {
 }
 
 /** Prefix for a skill's name: that of the nearest usable manifest above it. */
-export function namespaceOf(skill: Place, manifests: readonly TextFile[]): string | undefined {
+export function namespaceOf(skill: Location, manifests: readonly TextFile[]): string | undefined {
   const path = skill.uri;
   let nearest: { length: number; name: string } | undefined;
   for (const manifest of manifests) {
-    const directory = directoryOf(manifest.place).uri;
+    const directory = directoryOf(manifest.location).uri;
     const above = path.startsWith(directory.endsWith("/") ? directory : `${directory}/`);
     if (!above || directory.length <= (nearest?.length ?? 0)) continue;
     try {
@@ -33,7 +33,7 @@ export function namespaceOf(skill: Place, manifests: readonly TextFile[]): strin
 
 function nameOf(manifest: TextFile, { name = "" }: Members): string {
   if (typeof name !== "string") throw new Error("name is not a string");
-  return name.trim() === "" ? showPath(directoryOf(manifest.place).name) : name;
+  return name.trim() === "" ? showPath(directoryOf(manifest.location).name) : name;
 }
 
 function parse({ contents }: TextFile): Members {

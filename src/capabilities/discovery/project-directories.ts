@@ -1,5 +1,5 @@
 import { showPath } from "../files/native-path.ts";
-import type { Place } from "../files/place.ts";
+import type { Location } from "../files/location.ts";
 import { configError } from "./config-file.ts";
 import { isTable, type TomlTable } from "./toml-writer.ts";
 
@@ -9,7 +9,10 @@ const REPOSITORY = ".git";
  * Directories from the project's root down to `cwd`, as far as the user trusts them and access allows. Throws if the
  * settings are invalid.
  */
-export async function trustedDirectories(cwd: Place | undefined, settings: TomlTable): Promise<Place[]> {
+export async function trustedDirectories(
+  cwd: Location | undefined,
+  settings: TomlTable,
+): Promise<Location[]> {
   const markers = readMarkers(settings["project_root_markers"]);
   const levels = readTrustLevels(settings["projects"]);
   if (levels.size === 0 || cwd === undefined) return [];
@@ -17,17 +20,17 @@ export async function trustedDirectories(cwd: Place | undefined, settings: TomlT
   const marked = await findIndex(upwards, (directory) => isMarked(directory, markers));
   const repository = await findIndex(upwards, isRepository);
   const inProject = upwards.slice(0, Math.max(marked, 0) + 1);
-  const levelOf = async (directory: Place | undefined): Promise<string | undefined> =>
+  const levelOf = async (directory: Location | undefined): Promise<string | undefined> =>
     directory && (levels.get(directory.shown) ?? levels.get(await realPathOf(directory)));
   const shared = (await levelOf(inProject.at(-1))) ?? (await levelOf(upwards[repository]));
-  const trusted: Place[] = [];
+  const trusted: Location[] = [];
   for (const directory of inProject.reverse())
     if (((await levelOf(directory)) ?? shared) === "trusted") trusted.push(directory);
   return trusted;
 }
 
 /** Empty if `cwd` is outside the allowed roots. */
-function directoriesUpwards(cwd: Place): Place[] {
+function directoriesUpwards(cwd: Location): Location[] {
   try {
     return cwd.upwards();
   } catch {
@@ -37,8 +40,8 @@ function directoriesUpwards(cwd: Place): Place[] {
 
 /** -1 if there is none. */
 async function findIndex(
-  directories: readonly Place[],
-  matches: (directory: Place) => Promise<boolean>,
+  directories: readonly Location[],
+  matches: (directory: Location) => Promise<boolean>,
 ): Promise<number> {
   for (const [index, directory] of directories.entries()) if (await matches(directory)) return index;
   return -1;
@@ -70,7 +73,7 @@ function readTrustLevels(value: unknown): ReadonlyMap<string, string> {
   return levels;
 }
 
-async function isMarked(directory: Place, markers: readonly string[]): Promise<boolean> {
+async function isMarked(directory: Location, markers: readonly string[]): Promise<boolean> {
   for (const marker of markers)
     if (await (marker === REPOSITORY ? isRepository(directory) : exists(directory.child(marker))))
       return true;
@@ -78,28 +81,28 @@ async function isMarked(directory: Place, markers: readonly string[]): Promise<b
 }
 
 /** A directory without a HEAD is not a repository; a file points to a repository elsewhere. */
-async function isRepository(directory: Place): Promise<boolean> {
-  const place = directory.child(REPOSITORY);
+async function isRepository(directory: Location): Promise<boolean> {
+  const location = directory.child(REPOSITORY);
   try {
-    return (await place.stat()).isFile() || (await exists(place.child("HEAD")));
+    return (await location.stat()).isFile() || (await exists(location.child("HEAD")));
   } catch {
     return false;
   }
 }
 
-async function exists(place: Place): Promise<boolean> {
+async function exists(location: Location): Promise<boolean> {
   try {
-    await place.stat();
+    await location.stat();
     return true;
   } catch {
     return false;
   }
 }
 
-export async function realPathOf(place: Place): Promise<string> {
+export async function realPathOf(location: Location): Promise<string> {
   try {
-    return showPath(await place.realPath());
+    return showPath(await location.realPath());
   } catch {
-    return place.shown;
+    return location.shown;
   }
 }

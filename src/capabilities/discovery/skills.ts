@@ -1,5 +1,5 @@
 import { showPath } from "../files/native-path.ts";
-import type { Place } from "../files/place.ts";
+import type { Location } from "../files/location.ts";
 import type { TextFile } from "./capability-files.ts";
 import type { SkillFiles } from "./capability-root.ts";
 import { readFrontMatter } from "./front-matter.ts";
@@ -11,7 +11,7 @@ export interface SkillDescription extends SkillMetadata {
   readonly name: string;
   readonly description: string;
   readonly shortDescription: string | null;
-  readonly place: Place;
+  readonly location: Location;
 }
 
 const MAX_NAME_LENGTH = 64;
@@ -21,17 +21,17 @@ export async function describeSkill(
   { instructions, metadata }: SkillFiles,
   manifests: readonly TextFile[],
 ): Promise<SkillDescription> {
-  const { place, contents } = instructions;
+  const { location, contents } = instructions;
   const head = await readFrontMatter(contents);
-  const name = head.name ?? showPath(place.parent.name);
+  const name = head.name ?? showPath(location.parent.name);
   if (Array.from(name).length > MAX_NAME_LENGTH)
     throw new Error(`name is longer than ${MAX_NAME_LENGTH} characters`);
-  const namespace = namespaceOf(place, manifests);
+  const namespace = namespaceOf(location, manifests);
   return {
     name: namespace === undefined ? name : `${namespace}:${name}`,
     description: head.description,
     shortDescription: head.shortDescription ?? null,
-    place,
+    location,
     ...(metadata === undefined ? NO_METADATA : await readSkillMetadata(metadata.contents)),
   };
 }

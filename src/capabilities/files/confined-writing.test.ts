@@ -17,7 +17,7 @@ import { copy } from "./copy.ts";
 import { createDirectory } from "./directories.ts";
 import { sandboxedAccess } from "./file-access.ts";
 import { createLink } from "./links.ts";
-import { Place } from "./place.ts";
+import { Location } from "./location.ts";
 import { remove } from "./remove.ts";
 import { rename } from "./rename.ts";
 import { writeFile } from "./write-file.ts";
@@ -27,7 +27,7 @@ const LARGE = 256 * 1024;
 
 let directory: string;
 const path = (): string => join(directory, "program");
-const confined = (name: string): Place => new Place(join(directory, name), sandboxedAccess);
+const confined = (name: string): Location => new Location(join(directory, name), sandboxedAccess);
 const mode = (): string => (statSync(path()).mode & 0o7777).toString(8);
 
 beforeEach(() => {
@@ -71,8 +71,8 @@ describe.each([
   ["roots", () => new AllowedRoots(["/"])],
   ["a sandbox", () => sandboxedAccess],
 ])("with %s, entries of the kernel's file systems", (_, access) => {
-  const at = (path: string): Place => new Place(path, access());
-  const here = (name: string): Place => at(join(directory, name));
+  const at = (path: string): Location => new Location(path, access());
+  const here = (name: string): Location => at(join(directory, name));
   const followed = { followSymlinks: true };
   const unfollowed = { followSymlinks: false };
   // Its own errors for them are others.

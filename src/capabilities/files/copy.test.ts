@@ -19,7 +19,7 @@ import { AllowedRoots } from "./allowed-roots.ts";
 import { copy } from "./copy.ts";
 import type { FileAccess } from "./file-access.ts";
 import { freeAccess, sandboxedAccess } from "./file-access.ts";
-import { Place } from "./place.ts";
+import { Location } from "./location.ts";
 
 let directory: string;
 beforeEach(() => {
@@ -34,8 +34,8 @@ function copied(
   to: string,
   { recursive = false, access = freeAccess }: { recursive?: boolean; access?: FileAccess } = {},
 ): Promise<void> {
-  const place = (name: string): Place => new Place(name.startsWith("/") ? name : at(name), access);
-  return copy(place(from), place(to), { recursive });
+  const location = (name: string): Location => new Location(name.startsWith("/") ? name : at(name), access);
+  return copy(location(from), location(to), { recursive });
 }
 
 describe("a file", () => {

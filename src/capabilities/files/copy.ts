@@ -6,7 +6,7 @@ import { bulkBuffers } from "../bulk-buffers.ts";
 import { createDirectory } from "./directories.ts";
 import { invalidInput } from "./file-error.ts";
 import type { NativePath } from "./native-path.ts";
-import type { Place } from "./place.ts";
+import type { Location } from "./location.ts";
 import { fill, notAFile, OPEN_FLAGS } from "./read-file.ts";
 import { dropSetId, NEW_FILE_MODE, openToWrite, refuseEntry, SET_ID_BITS, WRITE_FLAGS } from "./writing.ts";
 
@@ -17,8 +17,8 @@ const FICLONE = 0x4004_9409;
 
 /** Copies a file, a link as a link, or (on request) a directory with its contents, merging it into an existing one. */
 export async function copy(
-  source: Place,
-  destination: Place,
+  source: Location,
+  destination: Location,
   { recursive }: { recursive: boolean },
 ): Promise<void> {
   const found = await source.lstat();
@@ -35,7 +35,7 @@ export async function copy(
  * False for what cannot be copied, such as a pipe; inside a directory it is skipped. Every entry is looked up again,
  * because links in the destination may lead anywhere.
  */
-async function copyEntry(source: Place, destination: Place, found: Stats): Promise<boolean> {
+async function copyEntry(source: Location, destination: Location, found: Stats): Promise<boolean> {
   if (found.isDirectory()) await copyDirectory(source, destination);
   else if (found.isSymbolicLink()) await copyLink(source, destination);
   else if (found.isFile()) await copyFile(source, destination);
@@ -43,7 +43,7 @@ async function copyEntry(source: Place, destination: Place, found: Stats): Promi
   return true;
 }
 
-async function copyLink(source: Place, destination: Place): Promise<void> {
+async function copyLink(source: Location, destination: Location): Promise<void> {
   const target = await source.onEntry((entry) => readlink(entry, { encoding: "buffer" }));
   await destination.onEntry((entry) => {
     refuseEntry(destination, entry);
@@ -51,7 +51,7 @@ async function copyLink(source: Place, destination: Place): Promise<void> {
   });
 }
 
-async function copyFile(source: Place, destination: Place): Promise<void> {
+async function copyFile(source: Location, destination: Location): Promise<void> {
   await source.onTarget({ followSymlinks: false }, async (from) => {
     const fd = openSync(from, OPEN_FLAGS);
     try {
@@ -64,7 +64,7 @@ async function copyFile(source: Place, destination: Place): Promise<void> {
   });
 }
 
-async function copyDirectory(source: Place, destination: Place): Promise<void> {
+async function copyDirectory(source: Location, destination: Location): Promise<void> {
   await createDirectory(destination, { recursive: true, followSymlinks: true });
   const names = await source.onTarget({ followSymlinks: false }, (directory) =>
     readdir(directory, { encoding: "buffer" }),
@@ -79,7 +79,12 @@ async function copyDirectory(source: Place, destination: Place): Promise<void> {
  * The copy has the permissions of the original, as they are when it is opened. It keeps set-user-ID and set-group-ID only
  * if it belongs to the same user and group: otherwise anybody's program, copied by root, would run as root.
  */
-async function copyInto(destination: Place, to: NativePath, from: number, shown: NativePath): Promise<void> {
+async function copyInto(
+  destination: Location,
+  to: NativePath,
+  from: number,
+  shown: NativePath,
+): Promise<void> {
   const original = fstatSync(from);
   if (!original.isFile()) throw notAFile(shown);
   const { fd, stat } = openToWrite(destination, to, (path) => openSync(path, WRITE_FLAGS, NEW_FILE_MODE));
@@ -116,7 +121,7 @@ async function pour(from: number, to: number): Promise<void> {
   }
 }
 
-async function refuseCopyIntoItself(source: Place, destination: Place): Promise<void> {
+async function refuseCopyIntoItself(source: Location, destination: Location): Promise<void> {
   const own = await source.stat();
   for (const ancestor of await existingUpwards(destination)) {
     const found = await ancestor.stat();
@@ -125,8 +130,8 @@ async function refuseCopyIntoItself(source: Place, destination: Place): Promise<
   }
 }
 
-async function existingUpwards(place: Place): Promise<Place[]> {
-  for (let at = place.resolved(); ; at = at.parent) {
+async function existingUpwards(location: Location): Promise<Location[]> {
+  for (let at = location.resolved(); ; at = at.parent) {
     try {
       return await at.realUpwards();
     } catch (error) {

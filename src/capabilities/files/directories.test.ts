@@ -16,7 +16,7 @@ import { openAround, temporaryDirectory } from "../../../test/fixtures/temporary
 import { AllowedRoots } from "./allowed-roots.ts";
 import { createDirectory, readDirectory, readDirectoryDetails } from "./directories.ts";
 import { freeAccess } from "./file-access.ts";
-import { ownPlace, Place } from "./place.ts";
+import { ownLocation, Location } from "./location.ts";
 
 let directory: string;
 beforeEach(() => {
@@ -26,10 +26,10 @@ const at = (name: string): string => join(directory, name);
 
 test("more entries than an answer can hold with details are refused, so that clients list them without", async () => {
   for (let index = 0; index <= 32_000; index++) closeSync(openSync(join(directory, `${index}`), "w"));
-  const place = ownPlace(directory);
-  await expect(readDirectoryDetails(place)).rejects.toMatchObject({ code: "UNSUPPORTED" });
+  const location = ownLocation(directory);
+  await expect(readDirectoryDetails(location)).rejects.toMatchObject({ code: "UNSUPPORTED" });
   rmSync(join(directory, "0"));
-  await expect(readDirectoryDetails(place)).resolves.toHaveLength(32_000);
+  await expect(readDirectoryDetails(location)).resolves.toHaveLength(32_000);
 }, 60_000);
 
 describe("listing", () => {
@@ -60,7 +60,7 @@ describe("listing", () => {
     ["free", () => freeAccess, [entry("to-top", "directory")]],
     ["confined", () => new AllowedRoots([directory]), []],
   ])("says what entries are, or lead to: %s access", async (_, accessOf, above) => {
-    const found = await readDirectory(new Place(directory, accessOf()));
+    const found = await readDirectory(new Location(directory, accessOf()));
     expect(byName(found)).toEqual([
       entry("bytes-\u{fffd}", "file"),
       entry("d", "directory"),
@@ -76,7 +76,7 @@ describe("listing", () => {
   });
 
   test("says what entries themselves are, with their details", async () => {
-    const found = byName(await readDirectoryDetails(new Place(at("to-d/.."), freeAccess)));
+    const found = byName(await readDirectoryDetails(new Location(at("to-d/.."), freeAccess)));
     expect(found.map(({ fileName }) => fileName)).toEqual([
       "bytes-\u{fffd}",
       "d",
@@ -104,15 +104,15 @@ describe("listing", () => {
 
   test("of what is no directory is an error", async () => {
     for (const list of [readDirectory, readDirectoryDetails]) {
-      await expect(list(ownPlace(at("f")))).rejects.toMatchObject({ code: "ENOTDIR" });
-      await expect(list(ownPlace(at("none")))).rejects.toMatchObject({ code: "ENOENT" });
+      await expect(list(ownLocation(at("f")))).rejects.toMatchObject({ code: "ENOTDIR" });
+      await expect(list(ownLocation(at("none")))).rejects.toMatchObject({ code: "ENOENT" });
     }
   });
 });
 
 describe("creating", () => {
   const create = async (name: string, options: { recursive?: boolean; followSymlinks?: boolean } = {}) =>
-    createDirectory(ownPlace(at(name)), { recursive: false, followSymlinks: true, ...options });
+    createDirectory(ownLocation(at(name)), { recursive: false, followSymlinks: true, ...options });
   const isDirectory = (name: string): boolean => statSync(at(name)).isDirectory();
 
   test("makes a directory whose parent exists", async () => {

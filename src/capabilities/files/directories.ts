@@ -5,7 +5,7 @@ import { isErrno } from "../../native/os-error.ts";
 import { Turns } from "../turns.ts";
 import { joinPath, type NativePath } from "./native-path.ts";
 import { createDirectories, createDirectoryNoFollow } from "./no-follow.ts";
-import type { Place } from "./place.ts";
+import type { Location } from "./location.ts";
 import { refuseEntry } from "./writing.ts";
 
 const MAX_DIRECTORY_ENTRIES = 50_000;
@@ -29,23 +29,23 @@ export interface DetailedEntry extends DirectoryEntry {
 }
 
 export function createDirectory(
-  place: Place,
+  location: Location,
   options: { recursive: boolean; followSymlinks: boolean },
 ): void | Promise<void> {
-  const { path, followSymlinks } = place.check(options);
-  if (!followSymlinks) return createDirectoryNoFollow(place, path, options.recursive);
-  if (options.recursive) return createWithParents(place, path);
-  refuseEntry(place, path);
+  const { path, followSymlinks } = location.check(options);
+  if (!followSymlinks) return createDirectoryNoFollow(location, path, options.recursive);
+  if (options.recursive) return createWithParents(location, path);
+  refuseEntry(location, path);
   mkdirSync(path);
 }
 
 /** An existing path must be a directory, or lead to one. */
-function createWithParents(place: Place, path: NativePath): void | Promise<void> {
+function createWithParents(location: Location, path: NativePath): void | Promise<void> {
   try {
-    refuseEntry(place, path);
+    refuseEntry(location, path);
     mkdirSync(path);
   } catch (error) {
-    if (isErrno(error, "ENOENT")) return createDirectories(place, path, { followSymlinks: true });
+    if (isErrno(error, "ENOENT")) return createDirectories(location, path, { followSymlinks: true });
     if (!isDirectory(path)) throw error;
   }
 }
@@ -60,8 +60,8 @@ function isDirectory(path: NativePath): boolean {
 }
 
 /** Links have the type of their target; broken links, and those that lead outside the allowed roots, are omitted. */
-export async function readDirectory(place: Place): Promise<DirectoryEntry[]> {
-  const found = await place.onTarget({ followSymlinks: true }, listDirectory);
+export async function readDirectory(location: Location): Promise<DirectoryEntry[]> {
+  const found = await location.onTarget({ followSymlinks: true }, listDirectory);
   const entries: DirectoryEntry[] = [];
   const turns = new Turns();
   for (let index = 0; index < found.length; index += 1) {
@@ -70,7 +70,7 @@ export async function readDirectory(place: Place): Promise<DirectoryEntry[]> {
     // Checking the clock takes longer than an entry that is not a link.
     if ((isLink || index % 256 === 255) && turns.over) await turns.next();
     const { name } = entry;
-    const target = isLink ? place.child(name).statOrNothing() : entry;
+    const target = isLink ? location.child(name).statOrNothing() : entry;
     if (target === undefined) continue;
     entries.push({
       fileName: typeof name === "string" ? name : name.toString("utf8"),
@@ -83,8 +83,8 @@ export async function readDirectory(place: Place): Promise<DirectoryEntry[]> {
 }
 
 /** The same with links as links, wherever they lead, and with the metadata of each entry. */
-export async function readDirectoryDetails(place: Place): Promise<DetailedEntry[]> {
-  return place.onTarget({ followSymlinks: true }, async (directory) => {
+export async function readDirectoryDetails(location: Location): Promise<DetailedEntry[]> {
+  return location.onTarget({ followSymlinks: true }, async (directory) => {
     // As bytes, so that each name can be looked up.
     const names = await readdir(directory, { encoding: "buffer" });
     checkCount(names.length);

@@ -5,7 +5,7 @@ import { openAround, temporaryDirectory } from "../../../test/fixtures/temporary
 import { AllowedRoots } from "./allowed-roots.ts";
 import { freeAccess, sandboxedAccess } from "./file-access.ts";
 import { FileHandles } from "./file-handles.ts";
-import { ownPlace, Place } from "./place.ts";
+import { ownLocation, Location } from "./location.ts";
 
 const BLOCK = 64 * 1024;
 const zeros = new Uint8Array(BLOCK);
@@ -19,7 +19,7 @@ const has = (contents: Buffer): boolean => readFileSync(path()).equals(contents)
 beforeEach(() => {
   directory = temporaryDirectory();
   handles = new FileHandles();
-  handles.open("h", ownPlace(path()), "replace");
+  handles.open("h", ownLocation(path()), "replace");
 });
 afterEach(() => handles.closeAll());
 
@@ -44,7 +44,7 @@ it("blocks that arrive in another order, or at once, are all there", async () =>
 
 describe("a program that gets the ID of its owner while it is open", () => {
   const SET_ID = 0o6755;
-  const confined = (): Place => new Place(path(), sandboxedAccess);
+  const confined = (): Location => new Location(path(), sandboxedAccess);
   const mode = (): string => (statSync(path()).mode & 0o7777).toString(8);
 
   it.each([
@@ -62,7 +62,7 @@ describe("a program that gets the ID of its owner while it is open", () => {
   it.runIf(process.geteuid?.() === 0)(
     "keeps it when a client that is root without bounds writes",
     async () => {
-      handles.open("c", new Place(path(), freeAccess), "replace");
+      handles.open("c", new Location(path(), freeAccess), "replace");
       chmodSync(path(), SET_ID);
       await handles.write("c", 0, ones);
       expect(mode()).toBe("6755");
@@ -83,7 +83,7 @@ describe("a handle", () => {
     handles.read("r", { offset, length }, (bytes, eof) => ({ text: bytes.toString(), eof }));
   beforeEach(() => {
     writeFileSync(join(directory, "read"), "0123456789");
-    handles.open("r", ownPlace(join(directory, "read")), "read");
+    handles.open("r", ownLocation(join(directory, "read")), "read");
   });
 
   it("reads blocks, and says where the file ends", async () => {
@@ -150,12 +150,12 @@ describe("a handle", () => {
   });
 
   it("has an id of its own, and none that is too long", async () => {
-    const place = ownPlace(path());
+    const location = ownLocation(path());
     handles.reserve("elsewhere");
     for (const id of ["h", "elsewhere"]) {
       for (const open of [
-        () => handles.open(id, place, "read"),
-        () => handles.openPart(id, place, { length: 0, isPrivate: false }),
+        () => handles.open(id, location, "read"),
+        () => handles.openPart(id, location, { length: 0, isPrivate: false }),
         () => handles.reserve(id),
       ])
         expect(open).toThrow(`file handle \`${id}\` already exists`);
@@ -164,34 +164,34 @@ describe("a handle", () => {
     handles.close("elsewhere");
     handles.reserve("elsewhere");
     const long = "ä".repeat(17);
-    expect(() => handles.open(long, place, "read")).toThrow("must not exceed 32 bytes");
+    expect(() => handles.open(long, location, "read")).toThrow("must not exceed 32 bytes");
     expect(() => handles.close(long)).toThrow("must not exceed 32 bytes");
     handles.reserve("ä".repeat(16));
   });
 
   it("is one of 128 at most", () => {
     for (let count = 2; count < 128; count += 1) handles.reserve(`${count}`);
-    expect(() => handles.open("more", ownPlace(path()), "read")).toThrow("at most 128 file handles");
+    expect(() => handles.open("more", ownLocation(path()), "read")).toThrow("at most 128 file handles");
     handles.close("r");
     handles.reserve("more");
   });
 
   it("empties a file that is to be replaced, and refuses everything else", () => {
     writeFileSync(join(directory, "old"), "contents");
-    handles.open("o", ownPlace(join(directory, "old")), "replace");
+    handles.open("o", ownLocation(join(directory, "old")), "replace");
     expect(readFileSync(join(directory, "old"), "utf8")).toBe("");
-    expect(() => handles.open("n", ownPlace("/dev/null"), "replace")).toThrow(
+    expect(() => handles.open("n", ownLocation("/dev/null"), "replace")).toThrow(
       "path `/dev/null` is not a file",
     );
-    expect(() => handles.open("d", ownPlace(directory), "replace")).toThrow("EISDIR");
-    expect(() => handles.open("d", ownPlace(directory), "read")).toThrow("is not a file");
+    expect(() => handles.open("d", ownLocation(directory), "replace")).toThrow("EISDIR");
+    expect(() => handles.open("d", ownLocation(directory), "read")).toThrow("is not a file");
     const roots = new AllowedRoots([directory]);
-    handles.open("in", new Place(join(directory, "new"), roots), "replace");
-    expect(() => handles.open("out", new Place(`${directory}-not`, roots), "replace")).toThrow("outside");
+    handles.open("in", new Location(join(directory, "new"), roots), "replace");
+    expect(() => handles.open("out", new Location(`${directory}-not`, roots), "replace")).toThrow("outside");
   });
 
   it("continues a file", async () => {
-    handles.openPart("p", ownPlace(join(directory, "read")), { length: 5, isPrivate: true });
+    handles.openPart("p", ownLocation(join(directory, "read")), { length: 5, isPrivate: true });
     await handles.write("p", 5, Buffer.from("+"));
     expect(readFileSync(join(directory, "read"), "utf8")).toBe("01234+");
   });

@@ -7,7 +7,7 @@ import { ERRNO, osError } from "../../native/os-error.ts";
 import { invalidInput } from "./file-error.ts";
 import { openNoFollow } from "./no-follow.ts";
 import { openPartFile } from "./part-file.ts";
-import type { Place } from "./place.ts";
+import type { Location } from "./location.ts";
 import { fill, notAFile, openRegularFile } from "./read-file.ts";
 import { dropSetId, NEW_FILE_MODE, openToWrite, WRITE_FLAGS } from "./writing.ts";
 
@@ -26,7 +26,7 @@ class OpenFile {
   readonly #fd: number;
   #users = 1;
 
-  constructor(fd: number, { isTrusted }: Place) {
+  constructor(fd: number, { isTrusted }: Location) {
     this.#fd = fd;
     this.isTrusted = isTrusted;
   }
@@ -53,16 +53,17 @@ const ELSEWHERE = Symbol("elsewhere");
 export class FileHandles {
   readonly #handles = new Map<string, OpenFile | typeof ELSEWHERE>();
 
-  open(id: string, place: Place, mode: "read" | "replace"): void {
+  open(id: string, location: Location, mode: "read" | "replace"): void {
     this.#checkNew(id);
-    const fd = mode === "read" ? openRegularFile(place, { followSymlinks: true }).fd : openForReplace(place);
-    this.#handles.set(id, new OpenFile(fd, place));
+    const fd =
+      mode === "read" ? openRegularFile(location, { followSymlinks: true }).fd : openForReplace(location);
+    this.#handles.set(id, new OpenFile(fd, location));
   }
 
   /** Opens a file to continue it; see `openPartFile`. */
-  openPart(id: string, place: Place, options: { length: number; isPrivate: boolean }): void {
+  openPart(id: string, location: Location, options: { length: number; isPrivate: boolean }): void {
     this.#checkNew(id);
-    this.#handles.set(id, new OpenFile(openPartFile(place, options), place));
+    this.#handles.set(id, new OpenFile(openPartFile(location, options), location));
   }
 
   /** Takes the id of a file that is open in another process, until it is closed here. */
@@ -157,10 +158,10 @@ function checkId(id: string): void {
 }
 
 /** Truncates the file at once and in place: written data is visible before the handle is closed. */
-function openForReplace(place: Place): number {
-  const { path, followSymlinks } = place.check({ followSymlinks: true });
+function openForReplace(location: Location): number {
+  const { path, followSymlinks } = location.check({ followSymlinks: true });
   const open = followSymlinks ? openSync : openNoFollow;
-  const { fd, stat } = openToWrite(place, path, (at) => open(at, WRITE_FLAGS, NEW_FILE_MODE));
+  const { fd, stat } = openToWrite(location, path, (at) => open(at, WRITE_FLAGS, NEW_FILE_MODE));
   try {
     if (!stat.isFile()) throw notAFile(path);
     ftruncateSync(fd);

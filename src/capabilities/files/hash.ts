@@ -6,7 +6,7 @@ import { Fifo } from "../../base/fifo.ts";
 import { bulkBuffers } from "../bulk-buffers.ts";
 import { Turns } from "../turns.ts";
 import { invalidInput } from "./file-error.ts";
-import type { Place } from "./place.ts";
+import type { Location } from "./location.ts";
 import { fill, openRegularFile, readSmall, SMALL_FILE_BYTES } from "./read-file.ts";
 
 const closeAsync = promisify(close);
@@ -30,14 +30,18 @@ export interface FileHash {
 }
 
 /** Hashes a regular file. A small one is hashed at once, a large one in pieces, between which others have their turn. */
-export async function hashFile(place: Place, range: HashedRange, signal: AbortSignal): Promise<FileHash> {
+export async function hashFile(
+  location: Location,
+  range: HashedRange,
+  signal: AbortSignal,
+): Promise<FileHash> {
   checkRange(range);
-  return hashOpened(openRegularFile(place, { followSymlinks: true }).fd, range, signal);
+  return hashOpened(openRegularFile(location, { followSymlinks: true }).fd, range, signal);
 }
 
 /** Hashes files of one directory; undefined for what is not a regular file or cannot be read. */
 export async function hashFiles(
-  directory: Place,
+  directory: Location,
   names: readonly string[],
   range: HashedRange,
   signal: AbortSignal,

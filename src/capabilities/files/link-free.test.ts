@@ -8,7 +8,7 @@ import { chmod } from "./chmod.ts";
 import { type FileAccess, freeAccess } from "./file-access.ts";
 import { FileHandles } from "./file-handles.ts";
 import { createLink } from "./links.ts";
-import { Place } from "./place.ts";
+import { Location } from "./location.ts";
 import { remove } from "./remove.ts";
 import { rename } from "./rename.ts";
 import { writeFile } from "./write-file.ts";
@@ -35,7 +35,7 @@ const ACCESS: readonly [string, () => FileAccess][] = [
 ];
 
 describe.each(ACCESS)("a place without links, with access to %s", (_, access) => {
-  const at = (path: string): Place => new Place(join(base, path), access()).withoutLinks();
+  const at = (path: string): Location => new Location(join(base, path), access()).withoutLinks();
   const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 
   const CHANGES: Readonly<Record<string, (directory: string) => unknown>> = {

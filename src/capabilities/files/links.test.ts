@@ -4,7 +4,7 @@ import { beforeEach, expect, it } from "vitest";
 import { temporaryDirectory } from "../../../test/fixtures/temporary-directory.ts";
 import { AllowedRoots } from "./allowed-roots.ts";
 import { createLink, readLink } from "./links.ts";
-import { ownPlace, Place } from "./place.ts";
+import { ownLocation, Location } from "./location.ts";
 
 let directory: string;
 beforeEach(() => {
@@ -16,16 +16,16 @@ const at = (name: string): string => join(directory, name);
 
 it("creates a link to any text, and reads it", () => {
   for (const target of ["f", "nowhere/../at all", "/", "ä"]) {
-    createLink(ownPlace(at("link")), target, { replace: true });
+    createLink(ownLocation(at("link")), target, { replace: true });
     expect(readlinkSync(at("link"))).toBe(target);
-    expect(readLink(ownPlace(at("link")))).toBe(target);
+    expect(readLink(ownLocation(at("link")))).toBe(target);
   }
   expect(readdirSync(directory)).toEqual(["d", "f", "link"]);
 });
 
 it("replaces only on request, and no directory", () => {
   const create = (name: string, replace: boolean): void =>
-    createLink(ownPlace(at(name)), "target", { replace });
+    createLink(ownLocation(at(name)), "target", { replace });
   for (const name of ["f", "d"]) expect(() => create(name, false), name).toThrow("EEXIST");
   expect(lstatSync(at("f")).isFile()).toBe(true);
   create("new", false);
@@ -37,17 +37,17 @@ it("replaces only on request, and no directory", () => {
 });
 
 it("refuses what no link can hold, and what is no link", () => {
-  expect(() => createLink(ownPlace(at("link")), "a\0b", { replace: false })).toThrow("cannot hold a NUL");
-  expect(() => readLink(ownPlace(at("f")))).toThrow("EINVAL");
+  expect(() => createLink(ownLocation(at("link")), "a\0b", { replace: false })).toThrow("cannot hold a NUL");
+  expect(() => readLink(ownLocation(at("f")))).toThrow("EINVAL");
   symlinkSync(Buffer.from("\xff", "latin1"), at("bytes"));
-  expect(() => readLink(ownPlace(at("bytes")))).toThrow("the target of the link is not UTF-8");
+  expect(() => readLink(ownLocation(at("bytes")))).toThrow("the target of the link is not UTF-8");
 });
 
 it("replaces no root", () => {
   const access = new AllowedRoots([at("d")]);
-  const place = (name: string): Place => new Place(at(name), access);
-  expect(() => createLink(place("d"), "target", { replace: true })).toThrow("is a root of this server");
-  createLink(place("d/link"), "/", { replace: true });
-  expect(readLink(place("d/link"))).toBe("/");
-  expect(() => createLink(place("link"), "/", { replace: false })).toThrow("outside the roots");
+  const location = (name: string): Location => new Location(at(name), access);
+  expect(() => createLink(location("d"), "target", { replace: true })).toThrow("is a root of this server");
+  createLink(location("d/link"), "/", { replace: true });
+  expect(readLink(location("d/link"))).toBe("/");
+  expect(() => createLink(location("link"), "/", { replace: false })).toThrow("outside the roots");
 });

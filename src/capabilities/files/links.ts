@@ -2,13 +2,13 @@ import { readlinkSync, renameSync, symlinkSync, unlinkSync } from "node:fs";
 import { CapabilityError } from "../../base/errors.ts";
 import { invalidInput } from "./file-error.ts";
 import { splitPath, textOrBytes } from "./native-path.ts";
-import type { Place } from "./place.ts";
+import type { Location } from "./location.ts";
 import { temporaryName } from "./temporary-name.ts";
 import { refuseEntry } from "./writing.ts";
 
 /** The text of a link. */
-export function readLink(place: Place): string {
-  const target = textOrBytes(place.onEntry((entry) => readlinkSync(entry, { encoding: "buffer" })));
+export function readLink(location: Location): string {
+  const target = textOrBytes(location.onEntry((entry) => readlinkSync(entry, { encoding: "buffer" })));
   if (typeof target === "string") return target;
   throw new CapabilityError("UNSUPPORTED", "the target of the link is not UTF-8");
 }
@@ -16,18 +16,18 @@ export function readLink(place: Place): string {
 /**
  * Creates a link to any text that the system accepts. With `replace` it replaces a file or a link, but not a directory.
  */
-export function createLink(place: Place, target: string, { replace }: { replace: boolean }): void {
+export function createLink(location: Location, target: string, { replace }: { replace: boolean }): void {
   if (target.includes("\0")) throw invalidInput("the target of a link cannot hold a NUL");
   if (!replace) {
-    place.onEntry((entry) => {
-      refuseEntry(place, entry);
+    location.onEntry((entry) => {
+      refuseEntry(location, entry);
       symlinkSync(target, entry);
     });
     return;
   }
-  place.checkChange();
-  place.onEntry((entry) => {
-    refuseEntry(place, entry);
+  location.checkChange();
+  location.onEntry((entry) => {
+    refuseEntry(location, entry);
     // A rename replaces atomically, so the path never disappears.
     const beside = temporaryName(splitPath(entry).directory);
     symlinkSync(target, beside);

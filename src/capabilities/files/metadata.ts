@@ -1,6 +1,6 @@
 import { lstatSync, type Stats, statSync } from "node:fs";
 import { statNoFollow } from "./no-follow.ts";
-import type { Place } from "./place.ts";
+import type { Location } from "./location.ts";
 
 export interface Metadata {
   readonly isDirectory: boolean;
@@ -13,8 +13,8 @@ export interface Metadata {
   readonly mode: number;
 }
 
-export function readMetadata(place: Place, options: { followSymlinks: boolean }): Metadata {
-  const { path, followSymlinks, isSymlink } = place.check(options);
+export function readMetadata(location: Location, options: { followSymlinks: boolean }): Metadata {
+  const { path, followSymlinks, isSymlink } = location.check(options);
   if (!followSymlinks) return describe(statNoFollow(path), isSymlink ?? false);
   const own = lstatSync(path);
   return own.isSymbolicLink() ? describe(statSync(path), true) : describe(own, false);

@@ -24,7 +24,7 @@ import {
   statNoFollow,
   tryDirectoryAt,
 } from "./no-follow.ts";
-import { ownPlace } from "./place.ts";
+import { ownLocation } from "./location.ts";
 
 let directory: string;
 beforeEach(() => {
@@ -39,7 +39,7 @@ beforeEach(() => {
 const at = (name: string): string => join(directory, name);
 const isDirectory = (name: string): boolean => statSync(at(name)).isDirectory();
 const followed = { followSymlinks: true };
-const OWN = ownPlace("/");
+const OWN = ownLocation("/");
 
 describe("opening", () => {
   it("reaches a file, but neither through a link nor a link itself", () => {

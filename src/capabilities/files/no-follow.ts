@@ -41,14 +41,14 @@ export function statNoFollow(path: NativePath): Stats {
 }
 
 export function createDirectoryNoFollow(
-  place: Written,
+  location: Written,
   path: NativePath,
   recursive: boolean,
 ): void | Promise<void> {
   const names = pathComponents(path);
   if (names.length === 0 && !recursive) throw new CapabilityError("OS_ERROR", "directory already exists");
-  if (recursive) return createDirectories(place, path, { followSymlinks: false });
-  inParent(path, (parent, name) => makeDirectory(place, parent, name));
+  if (recursive) return createDirectories(location, path, { followSymlinks: false });
+  inParent(path, (parent, name) => makeDirectory(location, parent, name));
 }
 
 /**
@@ -56,26 +56,26 @@ export function createDirectoryNoFollow(
  * followed. Many directories are created in turns.
  */
 export function createDirectories(
-  place: Written,
+  location: Written,
   path: NativePath,
   options: { followSymlinks: boolean },
 ): void | Promise<void> {
   const names = pathComponents(path);
-  const going = goDown(place, names, options);
+  const going = goDown(location, names, options);
   if (names.length > MANY_NAMES) return inTurns(going);
   for (const _ of going);
 }
 
 /** One step per name. */
 function* goDown(
-  place: Written,
+  location: Written,
   names: readonly NativePath[],
   { followSymlinks }: { followSymlinks: boolean },
 ) {
   let directory = openRoot();
   try {
     for (const name of names) {
-      makeMissingDirectory(place, directory, name);
+      makeMissingDirectory(location, directory, name);
       directory = followSymlinks ? enterFollowing(directory, name) : enter(directory, name);
       yield;
     }
@@ -90,13 +90,13 @@ async function inTurns(steps: Iterable<void>): Promise<void> {
 }
 
 /** Removes a file, a link or an empty directory. */
-export function removeNoFollow(place: Written, path: NativePath): void {
+export function removeNoFollow(location: Written, path: NativePath): void {
   inParent(path, (parent, name) => {
     const fd = openEntryAt(parent, name);
     const isLink = fstatSync(fd).isSymbolicLink();
     closeSync(fd);
     if (isLink) throw invalidInput("path contains a symbolic link");
-    refuseEntryIn(place, parent);
+    refuseEntryIn(location, parent);
     removeAt(parent, name);
   });
 }
@@ -185,14 +185,14 @@ function enterFollowing(directory: number, name: NativePath): number {
   return inner;
 }
 
-function makeDirectory(place: Written, directory: number, name: NativePath): void {
-  refuseEntryIn(place, directory);
+function makeDirectory(location: Written, directory: number, name: NativePath): void {
+  refuseEntryIn(location, directory);
   if (libc().mkdirat(directory, toCString(name), 0o777) !== 0) throw osError(libc().errno());
 }
 
-function makeMissingDirectory(place: Written, directory: number, name: NativePath): void {
+function makeMissingDirectory(location: Written, directory: number, name: NativePath): void {
   try {
-    makeDirectory(place, directory, name);
+    makeDirectory(location, directory, name);
   } catch (error) {
     if (!existsAt(directory, name)) throw error;
   }

@@ -12,7 +12,7 @@ import { hashFile } from "./hash.ts";
 import { createLink } from "./links.ts";
 import { readMetadata } from "./metadata.ts";
 import { OwnFiles } from "./own-files.ts";
-import { Place } from "./place.ts";
+import { Location } from "./location.ts";
 import { readFile } from "./read-file.ts";
 import { remove } from "./remove.ts";
 import { rename } from "./rename.ts";
@@ -70,7 +70,7 @@ describe("files of the server", () => {
   });
 });
 
-type Use = (path: (name: string) => Place) => unknown;
+type Use = (path: (name: string) => Location) => unknown;
 
 const USES: Readonly<Record<string, Use>> = {
   readFile: (path) => readFile(path("table"), { followSymlinks: true }, pieces),
@@ -100,7 +100,7 @@ describe("roots below which a file of the server appears", () => {
     linkSync(at("etc/table"), at("data/b/table"));
     const access = new AllowedRoots([at("data")], { own: new OwnFiles([at("etc/table")]) });
     await expect(
-      (async () => use((name) => new Place(at(join("data/b", name)), access)))(),
+      (async () => use((name) => new Location(at(join("data/b", name)), access)))(),
     ).rejects.toMatchObject(OUTSIDE);
     expect(readFileSync(at("etc/table"), "utf8")).toBe("secret");
   });
@@ -111,7 +111,7 @@ describe("roots below which a file of the server appears", () => {
     const own = { has: (fd: number) => readlinkSync(`/proc/self/fd/${fd}`) === at("data/b") };
     const access = new AllowedRoots([at("data")], { own });
     await expect(
-      (async () => use((name) => new Place(at(join("data/b", name)), access)))(),
+      (async () => use((name) => new Location(at(join("data/b", name)), access)))(),
     ).rejects.toMatchObject(OUTSIDE);
     expect(readFileSync(at("data/b/table"), "utf8")).toBe("secret");
     expect(["data/b/new", "data/b/copy"].some((path) => existsSync(at(path)))).toBe(false);
@@ -119,7 +119,7 @@ describe("roots below which a file of the server appears", () => {
 
   it("may be beside a file of the server", () => {
     const access = new AllowedRoots([at("etc"), at("data")], { own: new OwnFiles([at("table")]) });
-    expect(readMetadata(new Place(at("data"), access), { followSymlinks: false }).isDirectory).toBe(true);
-    expect(readMetadata(new Place(at("data/f"), access), { followSymlinks: true }).isFile).toBe(true);
+    expect(readMetadata(new Location(at("data"), access), { followSymlinks: false }).isDirectory).toBe(true);
+    expect(readMetadata(new Location(at("data/f"), access), { followSymlinks: true }).isFile).toBe(true);
   });
 });

@@ -14,7 +14,7 @@ import { beforeEach, expect, it } from "vitest";
 import { makeFifo } from "../../../test/fault/file-nodes.ts";
 import { openAround, temporaryDirectory } from "../../../test/fixtures/temporary-directory.ts";
 import { openPartFile } from "./part-file.ts";
-import { ownPlace } from "./place.ts";
+import { ownLocation } from "./location.ts";
 
 let directory: string;
 beforeEach(() => {
@@ -24,7 +24,7 @@ const at = (name: string): string => join(directory, name);
 
 /** Opens a part file, and appends to it. */
 function grow(name: string, length: number, isPrivate = false): void {
-  const fd = openPartFile(ownPlace(at(name)), { length, isPrivate });
+  const fd = openPartFile(ownLocation(at(name)), { length, isPrivate });
   writeSync(fd, "+", length);
   closeSync(fd);
 }

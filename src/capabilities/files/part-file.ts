@@ -1,6 +1,6 @@
 import { closeSync, constants, fchmodSync, ftruncateSync, openSync } from "node:fs";
 import { invalidInput } from "./file-error.ts";
-import type { Place } from "./place.ts";
+import type { Location } from "./location.ts";
 import { NEW_FILE_MODE, openToWrite, WRITE_FLAGS } from "./writing.ts";
 
 const PRIVATE_MODE = 0o600;
@@ -12,18 +12,18 @@ const FLAGS = WRITE_FLAGS | constants.O_NOFOLLOW;
  * and one with a second name.
  */
 export function openPartFile(
-  place: Place,
+  location: Location,
   { length, isPrivate }: { length: number; isPrivate: boolean },
 ): number {
   const mode = isPrivate ? PRIVATE_MODE : NEW_FILE_MODE;
-  const { fd, stat } = place.onEntry((entry) =>
-    openToWrite(place, entry, (path) => openSync(path, FLAGS, mode)),
+  const { fd, stat } = location.onEntry((entry) =>
+    openToWrite(location, entry, (path) => openSync(path, FLAGS, mode)),
   );
   try {
     if (!stat.isFile() || stat.nlink !== 1 || stat.uid !== process.geteuid?.())
-      throw invalidInput(`\`${place.shown}\` is not a file of this user's alone, so it is not continued`);
+      throw invalidInput(`\`${location.shown}\` is not a file of this user's alone, so it is not continued`);
     if (stat.size < length)
-      throw invalidInput(`\`${place.shown}\` has ${stat.size} bytes, and ${length} were to be kept`);
+      throw invalidInput(`\`${location.shown}\` has ${stat.size} bytes, and ${length} were to be kept`);
     if (isPrivate) fchmodSync(fd, PRIVATE_MODE);
     ftruncateSync(fd, length);
     return fd;

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { makeFifo, makeSocket } from "../../../test/fault/file-nodes.ts";
 import { openAround, temporaryDirectory } from "../../../test/fixtures/temporary-directory.ts";
-import { ownPlace } from "./place.ts";
+import { ownLocation } from "./location.ts";
 import { fill, openRegularFile, readFile, readSmall } from "./read-file.ts";
 
 const PATTERN = "a pattern of a length that divides no block";
@@ -24,7 +24,7 @@ async function read(
 ): Promise<{ bytes: Buffer; admitted: number[]; pieces: number[] }> {
   const admitted: number[] = [];
   const pieces: Buffer[] = [];
-  const small = await readFile(ownPlace(name.startsWith("/") ? name : at(name)), options, {
+  const small = await readFile(ownLocation(name.startsWith("/") ? name : at(name)), options, {
     admit: (bytes) => {
       admitted.push(bytes);
       return admit?.(bytes);
@@ -86,7 +86,7 @@ it("reads a file of the kernel, which claims to be empty", async () => {
 
 describe("what is not a regular file", () => {
   const open = (name: string, options = followed): void => {
-    closeSync(openRegularFile(ownPlace(name.startsWith("/") ? name : at(name)), options).fd);
+    closeSync(openRegularFile(ownLocation(name.startsWith("/") ? name : at(name)), options).fd);
   };
 
   it("is refused with its path, a socket as the system does", () => {

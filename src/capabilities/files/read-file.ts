@@ -5,7 +5,7 @@ import { ERRNO, osError } from "../../native/os-error.ts";
 import { invalidInput } from "./file-error.ts";
 import { type NativePath, showPath } from "./native-path.ts";
 import { openNoFollow } from "./no-follow.ts";
-import type { Place } from "./place.ts";
+import type { Location } from "./location.ts";
 import { NULL_DEVICE } from "./writing.ts";
 
 const readAsync = promisify(read);
@@ -34,11 +34,11 @@ export interface PieceTaker {
  * bytes, and may delay them. Opening never blocks, as it would on a pipe without a writer.
  */
 export function readFile(
-  place: Place,
+  location: Location,
   options: { followSymlinks: boolean },
   { admit, onPiece }: PieceTaker,
 ): Buffer | Promise<void> {
-  const { fd, size } = openRegularFile(place, options);
+  const { fd, size } = openRegularFile(location, options);
   let small: Buffer | undefined;
   try {
     if (size > MAX_READ_FILE_BYTES) throw tooLarge();
@@ -54,12 +54,12 @@ export function readFile(
 
 /** Opens a file for reading, and refuses anything that is not a regular file. */
 export function openRegularFile(
-  place: Place,
+  location: Location,
   options: { followSymlinks: boolean },
 ): { fd: number; size: number } {
-  const { path, followSymlinks } = place.check(options);
+  const { path, followSymlinks } = location.check(options);
   if (!followSymlinks)
-    return checkOpened(place, openNoFollow(path, OPEN_FLAGS), () =>
+    return checkOpened(location, openNoFollow(path, OPEN_FLAGS), () =>
       invalidInput("path is not a regular file"),
     );
   // Checked before opening, because opening some devices has side effects.
@@ -70,12 +70,12 @@ export function openRegularFile(
     if (stat.rdev === NULL_DEVICE) closeSync(openSync(path, OPEN_FLAGS));
     throw notAFile(path);
   }
-  return checkOpened(place, openSync(path, OPEN_FLAGS), () => notAFile(path));
+  return checkOpened(location, openSync(path, OPEN_FLAGS), () => notAFile(path));
 }
 
-function checkOpened(place: Place, fd: number, refusal: () => Error): { fd: number; size: number } {
+function checkOpened(location: Location, fd: number, refusal: () => Error): { fd: number; size: number } {
   try {
-    place.checkOpened(fd);
+    location.checkOpened(fd);
     const stat = fstatSync(fd);
     if (!stat.isFile()) throw refusal();
     return { fd, size: stat.size };

@@ -4,7 +4,7 @@ import { beforeEach, expect, it } from "vitest";
 import { openAround, temporaryDirectory } from "../../../test/fixtures/temporary-directory.ts";
 import { AllowedRoots } from "./allowed-roots.ts";
 import { freeAccess } from "./file-access.ts";
-import { Place } from "./place.ts";
+import { Location } from "./location.ts";
 import { remove } from "./remove.ts";
 
 let directory: string;
@@ -23,7 +23,7 @@ const at = (name: string): string => join(directory, name);
 const removed = (
   name: string,
   { recursive = false, force = false, followSymlinks = true, access = freeAccess } = {},
-): Promise<void> => remove(new Place(at(name), access), { recursive, force, followSymlinks });
+): Promise<void> => remove(new Location(at(name), access), { recursive, force, followSymlinks });
 
 it("removes a file, a link itself, and an empty directory", async () => {
   for (const name of ["d/f", "d/link", "d/e/f", "d/e"]) await removed(name);

@@ -5,7 +5,7 @@ import { Turns } from "../turns.ts";
 import { fileError } from "./file-error.ts";
 import { type NativePath, splitPath } from "./native-path.ts";
 import { openDirectoryAt, removeAt, removeNoFollow } from "./no-follow.ts";
-import type { Place } from "./place.ts";
+import type { Location } from "./location.ts";
 import { refuseEntry } from "./writing.ts";
 
 export interface RemoveOptions {
@@ -17,26 +17,26 @@ export interface RemoveOptions {
 
 /** Links are removed, never followed, including those that appear while a tree is being removed. */
 export async function remove(
-  place: Place,
+  location: Location,
   { recursive, force, followSymlinks }: RemoveOptions,
 ): Promise<void> {
   if (!followSymlinks && recursive)
     throw new CapabilityError("OS_ERROR", "recursive no-follow removal is unsupported");
   try {
-    place.checkChange();
-    if (followSymlinks) await place.onEntry((entry) => removeFrom(place, entry, recursive));
-    else removeNoFollow(place, place.check({ followSymlinks }).path);
+    location.checkChange();
+    if (followSymlinks) await location.onEntry((entry) => removeFrom(location, entry, recursive));
+    else removeNoFollow(location, location.check({ followSymlinks }).path);
   } catch (error) {
     const translated = fileError(error);
     if (!force || (translated as CapabilityError).errno !== "ENOENT") throw translated;
   }
 }
 
-async function removeFrom(place: Place, path: NativePath, recursive: boolean): Promise<void> {
+async function removeFrom(location: Location, path: NativePath, recursive: boolean): Promise<void> {
   // A read-only file system reports that before it reports that there is nothing to remove.
   lstatSync(path);
   // Nor does a tree reach into another file system: a mount point is never removed.
-  refuseEntry(place, path);
+  refuseEntry(location, path);
   const { directory, name } = splitPath(path);
   const parent = openSync(directory, constants.O_RDONLY | constants.O_DIRECTORY);
   try {

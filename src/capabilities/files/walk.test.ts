@@ -5,7 +5,7 @@ import { makeFifo } from "../../../test/fault/file-nodes.ts";
 import { openAround, temporaryDirectory } from "../../../test/fixtures/temporary-directory.ts";
 import { AllowedRoots } from "./allowed-roots.ts";
 import { type FileAccess, freeAccess } from "./file-access.ts";
-import { Place } from "./place.ts";
+import { Location } from "./location.ts";
 import { walk, type WalkOptions } from "./walk.ts";
 
 const ALL: WalkOptions = {
@@ -41,13 +41,13 @@ async function walked(
   options: Partial<WalkOptions> = {},
   { name = "top", access = freeAccess }: { name?: string; access?: FileAccess } = {},
 ): Promise<Walked> {
-  const root = new Place(at(name), access);
+  const root = new Location(at(name), access);
   const { entries, errors, truncated } = await walk(root, { ...ALL, ...options });
-  const shown = (place: Place): string => place.key.slice(root.key.length);
+  const shown = (location: Location): string => location.key.slice(root.key.length);
   expect(openAround(directory)).toEqual([]);
   return {
-    entries: entries.map(({ place, kind }) => `${kind === "directory" ? "d" : "f"} ${shown(place)}`),
-    errors: errors.map(({ place, message }) => `${shown(place)}: ${message}`),
+    entries: entries.map(({ location, kind }) => `${kind === "directory" ? "d" : "f"} ${shown(location)}`),
+    errors: errors.map(({ location, message }) => `${shown(location)}: ${message}`),
     truncated,
   };
 }

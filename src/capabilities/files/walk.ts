@@ -5,7 +5,7 @@ import type { CapabilityError } from "../../base/errors.ts";
 import { Turns } from "../turns.ts";
 import { fileError, invalidInput } from "./file-error.ts";
 import { joinPath, type NativePath, textOrBytes } from "./native-path.ts";
-import type { Place } from "./place.ts";
+import type { Location } from "./location.ts";
 
 export interface WalkOptions {
   readonly maxDepth: number;
@@ -16,8 +16,8 @@ export interface WalkOptions {
 }
 
 export interface WalkResult {
-  readonly entries: { place: Place; kind: "directory" | "file" }[];
-  readonly errors: { place: Place; message: string }[];
+  readonly entries: { location: Location; kind: "directory" | "file" }[];
+  readonly errors: { location: Location; message: string }[];
   readonly truncated: boolean;
 }
 
@@ -30,7 +30,7 @@ const DOT = 46;
  * Lists a tree level by level, with the names of each directory sorted. Unreadable directories are reported and
  * skipped.
  */
-export async function walk(root: Place, options: WalkOptions): Promise<WalkResult> {
+export async function walk(root: Location, options: WalkOptions): Promise<WalkResult> {
   checkWalkLimits(options);
   // A broken link is an error, whether or not it would be followed.
   const isDirectory = (await root.stat()).isDirectory();
@@ -51,7 +51,7 @@ export function checkWalkLimits({ maxDepth, maxDirectories, maxEntries }: WalkOp
 }
 
 interface Directory {
-  readonly place: Place;
+  readonly location: Location;
   readonly depth: number;
   /** Its path without any links, if linked directories are entered. */
   readonly real: NativePath | undefined;
@@ -77,7 +77,7 @@ class Walker {
     return { entries: this.#entries, errors: this.#errors, truncated: this.#truncated };
   }
 
-  async run(root: Place): Promise<void> {
+  async run(root: Location): Promise<void> {
     await this.#enqueue(root, 0);
     for (let next = this.#queue.shift(); next !== undefined && !this.#truncated; next = this.#queue.shift()) {
       if (this.#directories >= this.#options.maxDirectories) {
@@ -89,12 +89,12 @@ class Walker {
     }
   }
 
-  async #list({ place: directory, depth, real }: Directory): Promise<void> {
+  async #list({ location: directory, depth, real }: Directory): Promise<void> {
     for (const entry of await this.#read(directory)) {
       if (this.#turns.over) await this.#turns.next();
       const name = textOrBytes(entry.name);
-      const place = directory.child(name);
-      const target = entry.type.isSymbolicLink() ? await targetOf(place) : entry.type;
+      const location = directory.child(name);
+      const target = entry.type.isSymbolicLink() ? await targetOf(location) : entry.type;
       // A broken link, or one that leads outside the allowed roots, does not count.
       if (target === undefined) continue;
       if (this.#examined >= this.#options.maxEntries) {
@@ -104,19 +104,19 @@ class Walker {
       this.#examined += 1;
       const kind = this.#kindOf(entry.type, target);
       if (kind === undefined) continue;
-      if (!this.#add(place, kind)) return;
+      if (!this.#add(location, kind)) return;
       const hidden = Buffer.from(entry.name)[0] === DOT;
       const enter = depth < this.#options.maxDepth && !(hidden && this.#options.pruneHiddenDirectories);
       if (kind === "directory" && enter) {
         // Below a real path, an entry that is not a link has a real path too.
         const known = real === undefined || entry.type.isSymbolicLink() ? undefined : joinPath(real, name);
-        await this.#enqueue(place, depth + 1, known);
+        await this.#enqueue(location, depth + 1, known);
       }
       if (this.#truncated) return;
     }
   }
 
-  async #read(directory: Place): Promise<{ name: Buffer; type: Dirent }[]> {
+  async #read(directory: Location): Promise<{ name: Buffer; type: Dirent }[]> {
     try {
       const found = await directory.onTarget({ followSymlinks: true }, (opened) =>
         readdir(opened, { withFileTypes: true, encoding: "buffer" as BufferEncoding }),
@@ -136,40 +136,40 @@ class Walker {
     return own.isFile() ? "file" : undefined;
   }
 
-  async #enqueue(place: Place, depth: number, known?: NativePath): Promise<void> {
+  async #enqueue(location: Location, depth: number, known?: NativePath): Promise<void> {
     let real: NativePath | undefined;
     if (this.#options.followDirectorySymlinks) {
-      real = known ?? (await this.#realPath(place));
+      real = known ?? (await this.#realPath(location));
       if (real === undefined) return;
       const identity = Buffer.from(real).toString("latin1");
       if (this.#visited.has(identity)) return;
       this.#visited.add(identity);
     }
-    this.#queue.push({ place, depth, real });
+    this.#queue.push({ location, depth, real });
   }
 
-  async #realPath(place: Place): Promise<NativePath | undefined> {
+  async #realPath(location: Location): Promise<NativePath | undefined> {
     try {
-      return await place.realPath();
+      return await location.realPath();
     } catch (error) {
-      this.#fail(place, error);
+      this.#fail(location, error);
       return undefined;
     }
   }
 
-  #add(place: Place, kind: "directory" | "file"): boolean {
-    if (!this.#hasRoom(place)) return false;
-    this.#entries.push({ place, kind });
+  #add(location: Location, kind: "directory" | "file"): boolean {
+    if (!this.#hasRoom(location)) return false;
+    this.#entries.push({ location, kind });
     return true;
   }
 
-  #fail(place: Place, error: unknown): void {
+  #fail(location: Location, error: unknown): void {
     const { message } = fileError(error) as CapabilityError;
-    if (this.#hasRoom(place)) this.#errors.push({ place, message });
+    if (this.#hasRoom(location)) this.#errors.push({ location, message });
   }
 
-  #hasRoom(place: Place): boolean {
-    this.#bytes += place.uri.length + ITEM_OVERHEAD_BYTES;
+  #hasRoom(location: Location): boolean {
+    this.#bytes += location.uri.length + ITEM_OVERHEAD_BYTES;
     if (this.#bytes > MAX_RESULT_BYTES) this.#truncated = true;
     return !this.#truncated;
   }
@@ -180,9 +180,9 @@ interface FileKind {
 }
 
 /** Undefined for a broken link, or one that leads outside the allowed roots. */
-async function targetOf(place: Place): Promise<FileKind | undefined> {
+async function targetOf(location: Location): Promise<FileKind | undefined> {
   try {
-    return await place.stat();
+    return await location.stat();
   } catch {
     return undefined;
   }

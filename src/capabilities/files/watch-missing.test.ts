@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { openAround, temporaryDirectory } from "../../../test/fixtures/temporary-directory.ts";
 import { AllowedRoots } from "./allowed-roots.ts";
 import { freeAccess } from "./file-access.ts";
-import { Place } from "./place.ts";
+import { Location } from "./location.ts";
 import { watchMissing } from "./watch-missing.ts";
 
 let directory: string;
@@ -23,10 +23,10 @@ async function watch(
   access = freeAccess,
 ): Promise<(() => number) | undefined> {
   let changes = 0;
-  const place = (path: string): Place => new Place(path.startsWith("/") ? path : at(path), access);
+  const location = (path: string): Location => new Location(path.startsWith("/") ? path : at(path), access);
   const stop = await watchMissing(
-    missing.map(place),
-    present === undefined ? undefined : place(present),
+    missing.map(location),
+    present === undefined ? undefined : location(present),
     () => {
       changes += 1;
     },
@@ -43,7 +43,7 @@ async function expectChanges(changes: () => number, expected: number): Promise<v
   const marker = at("marker");
   mkdirSync(marker);
   const stop = await watchMissing(
-    [new Place(join(marker, "f"), freeAccess)],
+    [new Location(join(marker, "f"), freeAccess)],
     undefined,
     () => (arrived += 1),
   );
@@ -126,7 +126,7 @@ it("watches no file of the kernel", async () => {
 
 it("reports nothing after its end", async () => {
   let changes = 0;
-  const stop = await watchMissing([new Place(at("f"), freeAccess)], undefined, () => (changes += 1));
+  const stop = await watchMissing([new Location(at("f"), freeAccess)], undefined, () => (changes += 1));
   stop!();
   writeFileSync(at("f"), "");
   await expectChanges(() => changes, 0);

@@ -3,7 +3,7 @@ import { CapabilityError } from "../../base/errors.ts";
 import { Turns } from "../turns.ts";
 import { joinPath, type NativePath } from "./native-path.ts";
 import { openDirectories, openEntryAt, openLinkedDirectoryAt } from "./no-follow.ts";
-import type { Place } from "./place.ts";
+import type { Location } from "./location.ts";
 import { isSilent } from "./file-systems.ts";
 
 export const MAX_WATCHED_PATHS = 64;
@@ -16,8 +16,8 @@ const MAX_WATCHED_DIRECTORIES = 4096;
  * its way, `present` does not exist, or there are too many. The returned function ends the watch.
  */
 export async function watchMissing(
-  missing: readonly Place[],
-  present: Place | undefined,
+  missing: readonly Location[],
+  present: Location | undefined,
   onChange: () => void,
 ): Promise<(() => void) | undefined> {
   if (missing.length === 0 || missing.length > MAX_WATCHED_PATHS) return undefined;
@@ -48,8 +48,8 @@ class RunningWatch {
   }
 
   /** False if they cannot all be watched, or something has happened meanwhile. */
-  async add(missing: readonly Place[], present: Place | undefined): Promise<boolean> {
-    for (const place of missing) if (!(await this.#addWay(place, "missing"))) return false;
+  async add(missing: readonly Location[], present: Location | undefined): Promise<boolean> {
+    for (const location of missing) if (!(await this.#addWay(location, "missing"))) return false;
     // Last, because a directory on the way of the others may be the present one, of which more matters.
     if (present !== undefined && !(await this.#addWay(present, "present"))) return false;
     this.#isComplete = !this.#isOver;
@@ -62,11 +62,11 @@ class RunningWatch {
   }
 
   /**
-   * Walks down to a place, each directory opened relative to its parent. A directory is watched before its entry is
+   * Walks down to a location, each directory opened relative to its parent. A directory is watched before its entry is
    * looked up, so that no change goes unseen. If access is confined, nothing above the roots is watched.
    */
-  async #addWay(place: Place, expected: "missing" | "present"): Promise<boolean> {
-    const { names, depthOfTop, isBounded } = place.way();
+  async #addWay(location: Location, expected: "missing" | "present"): Promise<boolean> {
+    const { names, depthOfTop, isBounded } = location.way();
     let directory = openDirectories([]);
     let path: NativePath = "/";
     try {

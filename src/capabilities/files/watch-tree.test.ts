@@ -5,7 +5,7 @@ import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { temporaryDirectory } from "../../../test/fixtures/temporary-directory.ts";
 import { AllowedRoots } from "./allowed-roots.ts";
 import { freeAccess } from "./file-access.ts";
-import { Place } from "./place.ts";
+import { Location } from "./location.ts";
 import { type WatchOptions, watchTree } from "./watch-tree.ts";
 
 type TreeChange = Parameters<WatchOptions["onChange"]>[0];
@@ -37,8 +37,8 @@ class Reports {
 
   /** Each path once, relative to the directory. */
   get paths(): string[] {
-    const names = this.changes.flatMap(({ places }) =>
-      places.map(({ shown }) => shown.slice(directory.length)),
+    const names = this.changes.flatMap(({ locations }) =>
+      locations.map(({ shown }) => shown.slice(directory.length)),
     );
     return [...new Set(names)].sort();
   }
@@ -53,7 +53,7 @@ async function watch(
   { recursive = false, access = freeAccess, holds = false } = {},
 ): Promise<Reports & { stop: () => void }> {
   const reports = new Reports({ holds });
-  const stop = await watchTree(new Place(name === "" ? directory : at(name), access), {
+  const stop = await watchTree(new Location(name === "" ? directory : at(name), access), {
     recursive,
     onChange: reports.onChange,
   });
@@ -157,8 +157,10 @@ describe("a directory", () => {
   it("that does not exist, or whose changes nobody reports, cannot be watched", async () => {
     await expect(watch("none")).rejects.toMatchObject({ errno: "ENOENT" });
     const options = { recursive: false, onChange: () => Promise.resolve() };
-    await expect(watchTree(new Place("/proc/self", freeAccess), options)).rejects.toThrow("tells no changes");
-    await expect(watchTree(new Place("/proc/self/status", freeAccess), options)).rejects.toThrow(
+    await expect(watchTree(new Location("/proc/self", freeAccess), options)).rejects.toThrow(
+      "tells no changes",
+    );
+    await expect(watchTree(new Location("/proc/self/status", freeAccess), options)).rejects.toThrow(
       "/proc/self: this file system tells no changes",
     );
     await expect(watch("d", { access: new AllowedRoots([at("d/e")]) })).rejects.toThrow("outside the roots");
@@ -225,7 +227,7 @@ describe("reports", () => {
     for (let turn = 0; turn < 1_100; turn += 1) await setImmediate();
     reports.release!();
     await expect.poll(() => reports.changes.length).toBe(2);
-    expect(reports.changes[1]!.places).toHaveLength(1024);
+    expect(reports.changes[1]!.locations).toHaveLength(1024);
     expect(reports.changes.map(({ overflow }) => overflow)).toEqual([false, true]);
     reports.release!();
     writeFileSync(at("d/again"), "");
@@ -248,9 +250,9 @@ it("says the same for names that are not text", async () => {
   const name = Buffer.from(`${directory}/\xff`, "latin1");
   mkdirSync(name);
   const keys = new Set<string>();
-  const stop = await watchTree(new Place(directory, freeAccess), {
+  const stop = await watchTree(new Location(directory, freeAccess), {
     recursive: true,
-    onChange: async ({ places }) => places.forEach(({ key }) => keys.add(key)),
+    onChange: async ({ locations }) => locations.forEach(({ key }) => keys.add(key)),
   });
   onTestFinished(stop);
   writeFileSync(Buffer.concat([name, Buffer.from("/f")]), "");

@@ -6,7 +6,7 @@ import { isErrno } from "../../native/os-error.ts";
 import { Turns } from "../turns.ts";
 import { fileError } from "./file-error.ts";
 import { joinPath, type NativePath, textOrBytes } from "./native-path.ts";
-import type { Place } from "./place.ts";
+import type { Location } from "./location.ts";
 import { isSilent } from "./file-systems.ts";
 
 /** Maximum number of directories per watch; each takes a kernel watch, of which a user has some ten thousand. */
@@ -20,7 +20,7 @@ const GATHER_MS = 25;
 
 /** Paths that appeared, disappeared or changed. */
 interface TreeChange {
-  readonly places: readonly Place[];
+  readonly locations: readonly Location[];
   /** There were more changes than listed. */
   readonly overflow: boolean;
   /** The watched path is gone, and the watch has ended. */
@@ -35,8 +35,8 @@ export interface WatchOptions {
 }
 
 /** Reports changes of a file, or in a directory, until the returned function is called. */
-export async function watchTree(place: Place, options: WatchOptions): Promise<() => void> {
-  const tree = new TreeWatch(place, options);
+export async function watchTree(location: Location, options: WatchOptions): Promise<() => void> {
+  const tree = new TreeWatch(location, options);
   try {
     await tree.open();
   } catch (error) {
@@ -49,7 +49,7 @@ export async function watchTree(place: Place, options: WatchOptions): Promise<()
 const FOLLOWED = { followSymlinks: true };
 
 interface WatchedDirectory {
-  readonly place: Place;
+  readonly location: Location;
   readonly inode: number;
   readonly watcher: FSWatcher;
   /** Watched subdirectories. */
@@ -66,10 +66,10 @@ interface TreeEvent {
 const SELF = ".";
 
 class TreeWatch {
-  readonly #root: Place;
+  readonly #root: Location;
   readonly #options: WatchOptions;
   readonly #directories = new Map<string, WatchedDirectory>();
-  readonly #changed = new Map<string, Place>();
+  readonly #changed = new Map<string, Location>();
   readonly #events = new Fifo<TreeEvent>();
   /** Directories with more events than could be kept. */
   readonly #unsure = new Set<WatchedDirectory>();
@@ -82,7 +82,7 @@ class TreeWatch {
   /** The only relevant name, if a file is watched. */
   #only: string | undefined;
 
-  constructor(root: Place, options: WatchOptions) {
+  constructor(root: Location, options: WatchOptions) {
     this.#root = root;
     this.#options = options;
   }
@@ -106,49 +106,49 @@ class TreeWatch {
 
   /** Watches before listing, so that no change goes unseen. */
   async #add(
-    start: Place,
-    { recursive, found }: { recursive: boolean; found: (place: Place) => void },
+    start: Location,
+    { recursive, found }: { recursive: boolean; found: (location: Location) => void },
   ): Promise<void> {
     const turns = new Turns();
     const pending = [start];
-    for (let place = pending.pop(); place !== undefined && !this.#closed; place = pending.pop()) {
-      if (this.#directories.has(place.key)) continue;
+    for (let location = pending.pop(); location !== undefined && !this.#closed; location = pending.pop()) {
+      if (this.#directories.has(location.key)) continue;
       try {
-        this.#watch(place, { followSymlinks: place === this.#root || this.#only !== undefined });
+        this.#watch(location, { followSymlinks: location === this.#root || this.#only !== undefined });
         if (recursive)
-          for (const entry of await list(place)) {
+          for (const entry of await list(location)) {
             if (turns.over) await turns.next();
-            const inner = place.child(textOrBytes(entry.name as unknown as Buffer));
+            const inner = location.child(textOrBytes(entry.name as unknown as Buffer));
             found(inner);
             if (entry.isDirectory()) pending.push(inner);
           }
       } catch (error) {
         // Below the first one, directories that disappear or may not be read are skipped.
-        if (place === start || !isOutOfReach(error)) throw error;
+        if (location === start || !isOutOfReach(error)) throw error;
       }
       if (turns.over) await turns.next();
     }
   }
 
-  #watch(place: Place, options: { followSymlinks: boolean }): void {
+  #watch(location: Location, options: { followSymlinks: boolean }): void {
     if (this.#directories.size >= MAX_WATCHED_DIRECTORIES)
       throw new CapabilityError(
         "OS_ERROR",
         `${this.#root.shown}: more than ${MAX_WATCHED_DIRECTORIES} directories cannot be watched`,
       );
-    const { inode, watcher } = place.onTarget(options, (path) => ({
+    const { inode, watcher } = location.onTarget(options, (path) => ({
       inode: statSync(path).ino,
       watcher: watch(joinPath(path, SELF), { persistent: false, encoding: "buffer" }),
     }));
-    const directory: WatchedDirectory = { place, inode, watcher, inner: new Set() };
+    const directory: WatchedDirectory = { location, inode, watcher, inner: new Set() };
     watcher.on("change", (type, name) => this.#happened({ directory, type, name: Buffer.from(name) }));
     watcher.on("error", () => this.#lost());
-    this.#directories.set(place.key, directory);
+    this.#directories.set(location.key, directory);
     this.#around(directory)?.inner.add(directory);
   }
 
-  #around({ place }: WatchedDirectory): WatchedDirectory | undefined {
-    return place.isTop ? undefined : this.#directories.get(place.parent.key);
+  #around({ location }: WatchedDirectory): WatchedDirectory | undefined {
+    return location.isTop ? undefined : this.#directories.get(location.parent.key);
   }
 
   #happened(event: TreeEvent): void {
@@ -182,8 +182,8 @@ class TreeWatch {
 
   /** True if the directory is no longer the watched one. */
   #look(directory: WatchedDirectory): boolean {
-    if (this.#directories.get(directory.place.key) !== directory) return true;
-    if (directory.place.statOrNothing()?.ino === directory.inode) return false;
+    if (this.#directories.get(directory.location.key) !== directory) return true;
+    if (directory.location.statOrNothing()?.ino === directory.inode) return false;
     this.#gone(directory);
     return true;
   }
@@ -191,23 +191,23 @@ class TreeWatch {
   #handle({ directory, type, name }: TreeEvent): void {
     if (keyOf(name) === SELF) {
       if (type === "rename" && this.#look(directory)) return;
-      if (this.#only === undefined) this.#note(directory.place);
+      if (this.#only === undefined) this.#note(directory.location);
       return;
     }
     if (this.#only !== undefined && keyOf(name) !== this.#only) return;
-    const place = directory.place.child(textOrBytes(name));
-    this.#note(place);
-    if (type === "rename" && this.#options.recursive && this.#only === undefined) this.#follow(place);
+    const location = directory.location.child(textOrBytes(name));
+    this.#note(location);
+    if (type === "rename" && this.#options.recursive && this.#only === undefined) this.#follow(location);
   }
 
   /** Something appeared or disappeared: if it is a directory, its contents matter too. */
-  #follow(place: Place): void {
-    const known = this.#directories.get(place.key);
-    const inode = directoryInode(place);
+  #follow(location: Location): void {
+    const known = this.#directories.get(location.key);
+    const inode = directoryInode(location);
     if (known !== undefined && known.inode !== inode) this.#gone(known);
     if (inode === undefined) return;
     // Its parent reports a directory that disappears meanwhile.
-    this.#add(place, { recursive: true, found: (inner) => this.#note(inner) }).catch((error: unknown) => {
+    this.#add(location, { recursive: true, found: (inner) => this.#note(inner) }).catch((error: unknown) => {
       if (!isOutOfReach(error)) this.#lost();
     });
   }
@@ -217,7 +217,7 @@ class TreeWatch {
     const gone = [directory];
     for (let next = gone.pop(); next !== undefined; next = gone.pop()) {
       next.watcher.close();
-      this.#directories.delete(next.place.key);
+      this.#directories.delete(next.location.key);
       for (const inner of next.inner) gone.push(inner);
     }
     if (this.#directories.size > 0) return;
@@ -230,9 +230,9 @@ class TreeWatch {
     this.#tellSoon();
   }
 
-  #note(place: Place): void {
-    if (this.#changed.size < MAX_NOTICE_PATHS) this.#changed.set(place.key, place);
-    else if (!this.#changed.has(place.key)) this.#overflow = true;
+  #note(location: Location): void {
+    if (this.#changed.size < MAX_NOTICE_PATHS) this.#changed.set(location.key, location);
+    else if (!this.#changed.has(location.key)) this.#overflow = true;
     this.#tellSoon();
   }
 
@@ -243,7 +243,7 @@ class TreeWatch {
 
   async #tell(): Promise<void> {
     this.#timer = undefined;
-    const change = { places: [...this.#changed.values()], overflow: this.#overflow, ended: this.#ended };
+    const change = { locations: [...this.#changed.values()], overflow: this.#overflow, ended: this.#ended };
     this.#changed.clear();
     this.#overflow = false;
     this.#telling = true;
@@ -254,7 +254,7 @@ class TreeWatch {
   }
 }
 
-function list(directory: Place): Promise<Dirent[]> {
+function list(directory: Location): Promise<Dirent[]> {
   return directory.onTarget(FOLLOWED, (path) =>
     readdir(path, { withFileTypes: true, encoding: "buffer" as BufferEncoding }),
   );
@@ -274,9 +274,9 @@ function keyOf(name: NativePath): string {
   return Buffer.from(name).toString("latin1");
 }
 
-function directoryInode(place: Place): number | undefined {
+function directoryInode(location: Location): number | undefined {
   try {
-    const stat = place.onEntry((path) => lstatSync(path, { throwIfNoEntry: false }));
+    const stat = location.onEntry((path) => lstatSync(path, { throwIfNoEntry: false }));
     return stat?.isDirectory() ? stat.ino : undefined;
   } catch {
     // The path may no longer be searched.

@@ -25,7 +25,7 @@ import { openAround, temporaryDirectory } from "../../../test/fixtures/temporary
 import { libc } from "../../native/libc.ts";
 import { AllowedRoots } from "./allowed-roots.ts";
 import { freeAccess, sandboxedAccess } from "./file-access.ts";
-import { ownPlace, Place } from "./place.ts";
+import { ownLocation, Location } from "./location.ts";
 import { writeFile } from "./write-file.ts";
 
 const UMASK = 0o022;
@@ -53,7 +53,7 @@ async function write(
   contents: string | Buffer,
   options: { mode?: number; followSymlinks?: boolean } = {},
 ): Promise<void> {
-  await writeFile(ownPlace(at(name)), Buffer.from(contents), { followSymlinks: true, ...options });
+  await writeFile(ownLocation(at(name)), Buffer.from(contents), { followSymlinks: true, ...options });
 }
 
 /** As on a file system that has no files without a name. */
@@ -137,7 +137,7 @@ describe.each([
     const freeSpace = limitFileSize(5);
     try {
       for (const name of ["f", "g", "new"])
-        expect(() => writeFile(ownPlace(at(name)), Buffer.alloc(100), { followSymlinks: true })).toThrow(
+        expect(() => writeFile(ownLocation(at(name)), Buffer.alloc(100), { followSymlinks: true })).toThrow(
           "File too large",
         );
     } finally {
@@ -186,7 +186,7 @@ it("names a new file by /proc where the system does not name it by its descripto
 });
 
 it("has written a small file when it returns", () => {
-  const now = (size: number) => writeFile(ownPlace(at("f")), contentsOf(size), { followSymlinks: true });
+  const now = (size: number) => writeFile(ownLocation(at("f")), contentsOf(size), { followSymlinks: true });
   expect(now(65_536)).toBeUndefined();
   expect(statSync(at("f")).size).toBe(65_536);
   return expect(now(65_537)).resolves.toBeUndefined();
@@ -250,7 +250,7 @@ it("writes a setting of another process, beside which no file can be", async () 
   const child = spawn("sleep", ["60"]);
   try {
     const path = `/proc/${child.pid}/oom_score_adj`;
-    await writeFile(ownPlace(path), Buffer.from("500"), { followSymlinks: true });
+    await writeFile(ownLocation(path), Buffer.from("500"), { followSymlinks: true });
     expect(readFileSync(path, "utf8")).toBe("500\n");
   } finally {
     child.kill();
@@ -267,8 +267,8 @@ describe("a link", () => {
     const { ino } = statSync(named(target));
     symlinkSync(named(target), named(link));
     writeFileSync(at("\u{fffd}"), "another");
-    const place = new Place(named(link), freeAccess);
-    await writeFile(place, Buffer.from("new"), { followSymlinks: true });
+    const location = new Location(named(link), freeAccess);
+    await writeFile(location, Buffer.from("new"), { followSymlinks: true });
     expect(readFileSync(named(target), "utf8")).toBe("new");
     expect(text("\u{fffd}")).toBe("another");
     expect(statSync(named(target)).ino).not.toBe(ino);
@@ -314,7 +314,7 @@ it("writes no pipe if links are not followed", async () => {
 });
 
 describe("somebody with a sandbox", () => {
-  const sandboxed = (name: string): Place => new Place(at(name), sandboxedAccess);
+  const sandboxed = (name: string): Location => new Location(at(name), sandboxedAccess);
 
   it("cannot set the user or group of a program, new or old", () => {
     for (const mode of [0o4755, 0o2755, 0o6000])
@@ -336,8 +336,8 @@ describe("somebody with a sandbox", () => {
   it("writes within roots, and the same bits are gone", () => {
     writeFileSync(at("f"), "");
     chmodSync(at("f"), 0o4755);
-    const place = new Place(at("f"), new AllowedRoots([directory]));
-    void writeFile(place, Buffer.from("x"), { followSymlinks: true });
+    const location = new Location(at("f"), new AllowedRoots([directory]));
+    void writeFile(location, Buffer.from("x"), { followSymlinks: true });
     expect([text("f"), modeOf("f")]).toEqual(["x", 0o755]);
   });
 });
@@ -345,7 +345,7 @@ describe("somebody with a sandbox", () => {
 describe("for somebody whom permissions bind", () => {
   beforeEach(() => chmodSync(directory, 0o777));
   const writeNow = (name: string, mode?: number): void =>
-    void writeFile(ownPlace(at(name)), Buffer.from("new"), { mode, followSymlinks: true });
+    void writeFile(ownLocation(at(name)), Buffer.from("new"), { mode, followSymlinks: true });
 
   it("a file without write permission stays as it is, unless its owner sets a mode", () => {
     asOrdinaryUser(() => writeFileSync(at("f"), "old", { mode: 0o444 }));

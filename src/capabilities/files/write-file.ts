@@ -17,7 +17,7 @@ import { ERRNO, osError } from "../../native/os-error.ts";
 import { invalidInput } from "./file-error.ts";
 import { type NativePath, splitPath, toCString } from "./native-path.ts";
 import { openNoFollow } from "./no-follow.ts";
-import type { Place } from "./place.ts";
+import type { Location } from "./location.ts";
 import { temporaryName } from "./temporary-name.ts";
 import { dropSetId, NEW_FILE_MODE, openToWrite, refuseSetId, SET_ID_BITS, WRITE_FLAGS } from "./writing.ts";
 
@@ -52,7 +52,7 @@ interface WriteOptions {
 }
 
 interface Writing extends WriteOptions {
-  readonly place: Place;
+  readonly location: Location;
 }
 
 /**
@@ -62,14 +62,15 @@ interface Writing extends WriteOptions {
  * written in place.
  */
 export function writeFile(
-  place: Place,
+  location: Location,
   bytes: Uint8Array,
   options: WriteOptions & { followSymlinks: boolean },
 ): void | Promise<void> {
-  refuseSetId(options.mode, place);
-  const writing = { mode: options.mode, place };
-  if (!place.followsLinks) return place.onEntry((entry) => writeDraft(openDraft(entry, writing), bytes));
-  const { path, followSymlinks } = place.check(options);
+  refuseSetId(options.mode, location);
+  const writing = { mode: options.mode, location };
+  if (!location.followsLinks)
+    return location.onEntry((entry) => writeDraft(openDraft(entry, writing), bytes));
+  const { path, followSymlinks } = location.check(options);
   return writeDraft(followSymlinks ? openDraft(path, writing) : openInPlaceNoFollow(path, writing), bytes);
 }
 
@@ -116,7 +117,7 @@ function check(result: number): number {
 }
 
 function openDraft(path: NativePath, options: Writing): Draft {
-  const { target, existing } = resolveLinks(path, options.place);
+  const { target, existing } = resolveLinks(path, options.location);
   // Without permission to write a file, it must not be replaced either, even if the directory would allow it. Whoever
   // may set its mode may also allow writing, and the request may repeat one that has set a mode without it.
   if (existing?.isFile() && !(options.mode !== undefined && existing.uid === process.geteuid?.()))
@@ -129,9 +130,9 @@ function openDraft(path: NativePath, options: Writing): Draft {
 }
 
 function openInPlace(target: NativePath, options: Writing): Draft {
-  const flags = options.place.followsLinks ? WRITE_FLAGS : WRITE_FLAGS | constants.O_NOFOLLOW;
+  const flags = options.location.followsLinks ? WRITE_FLAGS : WRITE_FLAGS | constants.O_NOFOLLOW;
   return new InPlace(
-    openToWrite(options.place, target, (path) => openSync(path, flags, creationMode(options))),
+    openToWrite(options.location, target, (path) => openSync(path, flags, creationMode(options))),
     options,
   );
 }
@@ -146,13 +147,13 @@ class InPlace implements Draft {
   readonly fd: number;
   readonly #stat: Stats;
   readonly #mode: number | undefined;
-  readonly #place: Place;
+  readonly #location: Location;
 
-  constructor({ fd, stat }: { fd: number; stat: Stats }, { mode, place }: Writing) {
+  constructor({ fd, stat }: { fd: number; stat: Stats }, { mode, location }: Writing) {
     this.fd = fd;
     this.#stat = stat;
     this.#mode = mode;
-    this.#place = place;
+    this.#location = location;
   }
 
   begin(length: number): void {
@@ -166,7 +167,7 @@ class InPlace implements Draft {
     ftruncateSync(this.fd, length);
     // The system clears set-user-ID and set-group-ID when a file is written.
     if (this.#mode !== undefined) fchmodSync(this.fd, this.#mode);
-    dropSetId(this.fd, this.#place);
+    dropSetId(this.fd, this.#location);
   }
 
   close(): void {
@@ -184,7 +185,7 @@ function reserve(fd: number, oldSize: number, newSize: number): void {
 }
 
 function openInPlaceNoFollow(path: NativePath, options: Writing): Draft {
-  const opened = openToWrite(options.place, path, (at) => openNoFollow(at, WRITE_FLAGS, NEW_FILE_MODE));
+  const opened = openToWrite(options.location, path, (at) => openNoFollow(at, WRITE_FLAGS, NEW_FILE_MODE));
   if (opened.stat.isFile()) return new InPlace(opened, options);
   closeSync(opened.fd);
   throw invalidInput("path is not a regular file");
@@ -193,7 +194,7 @@ function openInPlaceNoFollow(path: NativePath, options: Writing): Draft {
 /** The file that a chain of links leads to, even if it does not exist yet. */
 function resolveLinks(
   path: NativePath,
-  { followsLinks }: Place,
+  { followsLinks }: Location,
 ): { target: NativePath; existing: Stats | undefined } {
   const existing = lstatSync(path, { throwIfNoEntry: false });
   if (existing === undefined || !existing.isSymbolicLink()) return { target: path, existing };
@@ -265,8 +266,8 @@ class Replacement implements Draft {
   #takeIdentity(): boolean {
     const existing = this.#existing;
     if (existing !== undefined && !copyOwner(this.fd, existing)) return false;
-    const { mode = existing?.mode, place } = this.#options;
-    const kept = place.isTrusted ? 0o7777 : 0o7777 & ~SET_ID_BITS;
+    const { mode = existing?.mode, location } = this.#options;
+    const kept = location.isTrusted ? 0o7777 : 0o7777 & ~SET_ID_BITS;
     return mode === undefined || libc().fchmod(this.fd, mode & kept) === 0;
   }
 

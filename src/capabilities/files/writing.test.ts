@@ -6,7 +6,7 @@ import { openAround, temporaryDirectory } from "../../../test/fixtures/temporary
 import { AllowedRoots } from "./allowed-roots.ts";
 import { chmod } from "./chmod.ts";
 import { type FileAccess, freeAccess, sandboxedAccess } from "./file-access.ts";
-import { Place } from "./place.ts";
+import { Location } from "./location.ts";
 import { NEW_FILE_MODE, openToWrite, refuseSetId, refuseToChange, WRITE_FLAGS } from "./writing.ts";
 
 let directory: string;
@@ -14,10 +14,10 @@ beforeEach(() => {
   directory = temporaryDirectory();
 });
 const at = (name: string): string => join(directory, name);
-const place = (path: string, access: FileAccess): Place => new Place(path, access);
-const trusted = (path: string): Place => place(path, freeAccess);
-const sandboxed = (path: string): Place => place(path, sandboxedAccess);
-const opened = (from: Place, path: string): void =>
+const location = (path: string, access: FileAccess): Location => new Location(path, access);
+const trusted = (path: string): Location => location(path, freeAccess);
+const sandboxed = (path: string): Location => location(path, sandboxedAccess);
+const opened = (from: Location, path: string): void =>
   closeSync(openToWrite(from, path, (name) => openSync(name, WRITE_FLAGS, NEW_FILE_MODE)).fd);
 
 describe("somebody with roots or a sandbox", () => {
@@ -93,13 +93,13 @@ describe("permissions", () => {
 
   it("are confined as writing is", () => {
     const roots = new AllowedRoots([directory]);
-    chmod(place(at("link"), roots), 0o640);
+    chmod(location(at("link"), roots), 0o640);
     expect(modeOf("f")).toBe(0o640);
-    expect(() => chmod(place(at("f"), roots), 0o4755)).toThrow("leave out 6000");
-    expect(() => chmod(place(directory, roots), 0o777)).toThrow("is a root of this server");
+    expect(() => chmod(location(at("f"), roots), 0o4755)).toThrow("leave out 6000");
+    expect(() => chmod(location(directory, roots), 0o777)).toThrow("is a root of this server");
     expect(() => chmod(sandboxed("/dev/zero"), 0o666)).toThrow("is a device or a file of the kernel");
     symlinkSync(".", at("top"));
-    expect(() => chmod(place(at("top"), roots), 0o777)).toThrow("is a root of this server");
+    expect(() => chmod(location(at("top"), roots), 0o777)).toThrow("is a root of this server");
     expect(modeOf("f")).toBe(0o640);
   });
 });

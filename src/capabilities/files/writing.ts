@@ -49,19 +49,19 @@ export function refuseSetId(mode: number | undefined, { isTrusted }: Written): v
  * written.
  */
 export function openToWrite(
-  place: Written,
+  location: Written,
   path: NativePath,
   open: (path: NativePath) => number,
 ): { fd: number; stat: Stats } {
   // Checked before opening as well, because opening some devices has side effects.
-  const before = place.isTrusted ? undefined : statSync(path, { throwIfNoEntry: false });
-  if (before !== undefined) refuseDevice(before, place);
+  const before = location.isTrusted ? undefined : statSync(path, { throwIfNoEntry: false });
+  if (before !== undefined) refuseDevice(before, location);
   const fd = open(path);
   try {
     const stat = fstatSync(fd);
-    place.checkOpened(fd);
-    refuseToWrite(fd, stat, place);
-    dropSetId(fd, place);
+    location.checkOpened(fd);
+    refuseToWrite(fd, stat, location);
+    dropSetId(fd, location);
     return { fd, stat };
   } catch (error) {
     closeSync(fd);
@@ -80,19 +80,19 @@ export function dropSetId(fd: number, { isTrusted }: Pick<Written, "isTrusted">)
 }
 
 /** Throws for something that may not be changed in any other way either. */
-export function refuseToChange(place: Written, path: NativePath): void {
-  if (place.isTrusted) return;
+export function refuseToChange(location: Written, path: NativePath): void {
+  if (location.isTrusted) return;
   const fd = openSync(path, O_PATH);
   try {
-    refuseToWrite(fd, fstatSync(fd), place);
+    refuseToWrite(fd, fstatSync(fd), location);
   } finally {
     closeSync(fd);
   }
 }
 
 /** Throws for an entry, existing or not, that may not be created, renamed or removed. */
-export function refuseEntry(place: Written, entry: NativePath): void {
-  if (place.isTrusted) return;
+export function refuseEntry(location: Written, entry: NativePath): void {
+  if (location.isTrusted) return;
   let type: number;
   try {
     ({ type } = statfsSync(splitPath(entry).directory));
@@ -100,28 +100,28 @@ export function refuseEntry(place: Written, entry: NativePath): void {
     // The operation will say why.
     return;
   }
-  if (isOfKernel(type)) throw noData(place);
+  if (isOfKernel(type)) throw noData(location);
 }
 
 /** The same for every entry of an open directory: there, a directory can be a control group. */
-export function refuseEntryIn(place: Written, directory: number): void {
-  if (!place.isTrusted && isOfKernel(fileSystemOf(directory))) throw noData(place);
+export function refuseEntryIn(location: Written, directory: number): void {
+  if (!location.isTrusted && isOfKernel(fileSystemOf(directory))) throw noData(location);
 }
 
-function refuseToWrite(fd: number, stat: Stats, place: Written): void {
-  if (!place.isTrusted) refuseDevice(stat, place);
+function refuseToWrite(fd: number, stat: Stats, location: Written): void {
+  if (!location.isTrusted) refuseDevice(stat, location);
   const type = fileSystemOf(fd);
-  if (!place.isTrusted && isOfKernel(type)) throw noData(place);
+  if (!location.isTrusted && isOfKernel(type)) throw noData(location);
   // A client that is served as another user has the rights of that user, but not those of its server.
   if (type === PROC && isOfThisProcess(fd))
     throw new CapabilityError(
       "PERMISSION_DENIED",
-      `path \`${place.shown}\` belongs to the server's own process and cannot be written`,
+      `path \`${location.shown}\` belongs to the server's own process and cannot be written`,
     );
 }
 
-function refuseDevice(stat: Stats, place: Written): void {
-  if (stat.isBlockDevice() || (stat.isCharacterDevice() && stat.rdev !== NULL_DEVICE)) throw noData(place);
+function refuseDevice(stat: Stats, location: Written): void {
+  if (stat.isBlockDevice() || (stat.isCharacterDevice() && stat.rdev !== NULL_DEVICE)) throw noData(location);
 }
 
 function noData({ shown }: Written): CapabilityError {

@@ -15,7 +15,7 @@ const CODES: Readonly<Record<string, ErrorCode>> = {
 };
 
 /** Where a connection leads. */
-export interface TcpPlace {
+export interface TcpTarget {
   readonly host: string;
   readonly port: number;
 }
@@ -46,7 +46,7 @@ export class TcpConnection {
 
   /** Rejects with a CapabilityError. Aborting cancels. */
   static open(
-    { host, port }: TcpPlace,
+    { host, port }: TcpTarget,
     { timeoutMs, signal }: { timeoutMs: number; signal: AbortSignal },
   ): Promise<TcpConnection> {
     const where = `${host}:${port}`;

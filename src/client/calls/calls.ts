@@ -196,9 +196,9 @@ export class Calls {
 
   /** Calls that were sent before come before those that were not. */
   #wait(call: Call): void {
-    let place = this.#waiting.length;
-    while (place > 0 && this.#waiting[place - 1]!.order > call.order) place -= 1;
-    this.#waiting.splice(place, 0, call);
+    let index = this.#waiting.length;
+    while (index > 0 && this.#waiting[index - 1]!.order > call.order) index -= 1;
+    this.#waiting.splice(index, 0, call);
   }
 
   #abandon(call: Call): void {

@@ -1,7 +1,7 @@
 import { UsageError } from "../../base/errors.ts";
 
 /** How a value has to be written to stand for itself. */
-export type ValuePlace =
+export type QuoteContext =
   /** As words of its own, each quoted. */
   | "word"
   /** As it is: the shell does not split it. */
@@ -52,7 +52,7 @@ export class QuoteScanner {
   #isLineStart = true;
 
   /** The place after everything read so far. Throws a UsageError where no value can stand. */
-  get place(): ValuePlace {
+  get place(): QuoteContext {
     const context = this.#context;
     switch (context.kind) {
       case "commands":

@@ -1,6 +1,6 @@
 import { UsageError } from "../../base/errors.ts";
 import { checkText } from "../../base/system-text.ts";
-import { QuoteScanner, type ValuePlace } from "./quote-scanner.ts";
+import { QuoteScanner, type QuoteContext } from "./quote-scanner.ts";
 
 /** A value in a script: one word, or a list of words. */
 export type ShellValue = string | number | bigint | boolean | readonly (string | number | bigint | boolean)[];
@@ -55,7 +55,7 @@ export function scriptWithValues(texts: readonly string[], values: readonly Shel
   return { script: words.length === 0 ? script : TAKE_VALUES + script, words };
 }
 
-function inPlace(names: readonly string[], place: ValuePlace): string {
+function inPlace(names: readonly string[], place: QuoteContext): string {
   switch (place) {
     case "word":
       return names.map((name) => `"${name}"`).join(" ");

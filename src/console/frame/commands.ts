@@ -1,7 +1,7 @@
 import { computed, signal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { isAllowed } from "../connection/server-link.ts";
-import { keyName, type KeyPlace, lookUp, mayTake } from "./keys.ts";
+import { keyName, type KeyContext, lookUp, mayTake } from "./keys.ts";
 
 /** Something a person can do, by the palette and perhaps by keys. */
 export interface Command {
@@ -85,15 +85,15 @@ export function listenForKeys(): void {
     // A dialog has the keyboard to itself.
     if (document.querySelector("dialog[open]") !== null) return;
     if (isPress(event)) return;
-    if (isHolding && keyName(event).length === 1 && placeOf(event.target) === "page") {
+    if (isHolding && keyName(event).length === 1 && contextOf(event.target) === "page") {
       if (held.length < MOST_HELD) held.push(event);
       return;
     }
     // When it was pressed, not when the page had time for it.
     const isNext = pressed.sequence !== "" && event.timeStamp - pressed.atMs <= SEQUENCE_MS;
     const sequence = isNext ? `${pressed.sequence} ${keyName(event)}` : keyName(event);
-    const place = placeOf(event.target);
-    const usable = commands.value.filter(({ keys }) => keys !== undefined && mayTake(keys, place));
+    const context = contextOf(event.target);
+    const usable = commands.value.filter(({ keys }) => keys !== undefined && mayTake(keys, context));
     const found = lookUp(usable, sequence);
     pressed = { sequence: found === "prefix" ? sequence : "", atMs: event.timeStamp };
     if (found === undefined) return;
@@ -114,7 +114,7 @@ function isPress({ key, target, ctrlKey, metaKey, altKey }: KeyboardEvent): bool
 
 const PRESSED = "button, a[href], summary, label, input[type=checkbox], input[type=radio]";
 
-function placeOf(target: EventTarget | null): KeyPlace {
+function contextOf(target: EventTarget | null): KeyContext {
   if (!(target instanceof HTMLElement)) return "page";
   // Menus and lists have their own arrows.
   if (target.closest("[role=menu], [role=listbox], [role=tablist], [role=separator]") !== null)

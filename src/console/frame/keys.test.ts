@@ -27,8 +27,8 @@ test.each([
   ["Alt+Shift+ArrowLeft", "terminal", true],
   ["F1", "terminal", true],
   ["F10", "terminal", false],
-] as const)("%s in a %s: %s", (keys, place, expected) => {
-  expect(mayTake(keys, place)).toBe(expected);
+] as const)("%s in a %s: %s", (keys, context, expected) => {
+  expect(mayTake(keys, context)).toBe(expected);
 });
 
 test("a sequence is looked up key by key, and the latest command of the same keys wins", () => {

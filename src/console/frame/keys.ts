@@ -1,5 +1,5 @@
 /** Where a key was pressed. */
-export type KeyPlace = "page" | "field" | "terminal";
+export type KeyContext = "page" | "field" | "terminal";
 
 /**
  * The name of what was pressed, as commands write it: `Ctrl+K`, `Shift+Enter`, `F1`, `/`. Keys that print have the
@@ -20,9 +20,9 @@ export function keyName(
 }
 
 /** Whether a command with these keys may take them there. Fields keep what types, terminals keep nearly everything. */
-export function mayTake(keys: string, place: KeyPlace): boolean {
-  if (place === "page") return true;
-  if (place === "field") return /^(?:Ctrl|Alt)\+|^F\d/.test(keys);
+export function mayTake(keys: string, context: KeyContext): boolean {
+  if (context === "page") return true;
+  if (context === "field") return /^(?:Ctrl|Alt)\+|^F\d/.test(keys);
   return /^(?:Ctrl\+(?:Alt\+)?Shift\+|Alt\+Shift\+|F1$)/.test(keys);
 }
 

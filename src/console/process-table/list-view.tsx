@@ -22,11 +22,11 @@ import { ProcessTable } from "./process-table.tsx";
 import type { ProcessRow } from "../processes/process-history.ts";
 import { SelectionBar } from "./selection-bar.tsx";
 
-type MenuPlace = MenuProps["at"];
+type MenuPosition = MenuProps["at"];
 
 interface ShownMenu {
   readonly row: ProcessRow;
-  readonly at: MenuPlace;
+  readonly at: MenuPosition;
   readonly isSignals: boolean;
 }
 
@@ -63,7 +63,7 @@ export function ListView() {
     const row = current();
     return marked.length > 0 || row === undefined ? marked : [row];
   };
-  const openMenu = (row: ProcessRow, at: MenuPlace, isSignals = false): void => {
+  const openMenu = (row: ProcessRow, at: MenuPosition, isSignals = false): void => {
     cursor.value = row.key;
     menu.value = { row, at, isSignals };
   };
@@ -218,7 +218,7 @@ function OpenMenu({
   onSignals,
 }: {
   readonly menu: Signal<ShownMenu | undefined>;
-  readonly onSignals: (row: ProcessRow, at: MenuPlace) => void;
+  readonly onSignals: (row: ProcessRow, at: MenuPosition) => void;
 }) {
   const host = useHost();
   if (menu.value === undefined) return null;

@@ -48,10 +48,10 @@ export class History {
 
 function joined(pieces: readonly Uint8Array[], length: number): Uint8Array {
   const all = new Uint8Array(length);
-  let place = 0;
+  let index = 0;
   for (const piece of pieces) {
-    all.set(piece, place);
-    place += piece.length;
+    all.set(piece, index);
+    index += piece.length;
   }
   return all;
 }

@@ -22,8 +22,8 @@ export function parseLayout(value: unknown): Layout {
   if (!isRecord(value) || !Array.isArray(value["tabs"])) return NO_LAYOUT;
   const seen = new Set<string>();
   const tabs = value["tabs"].slice(0, MOST_TABS).flatMap((tab, index) => parseTab(tab, index + 1, seen));
-  const place = value["tabs"].findIndex((tab) => isRecord(tab) && tab["id"] === value["current"]);
-  return { tabs, current: (tabs.find(({ id }) => id === place + 1) ?? tabs[0])?.id };
+  const index = value["tabs"].findIndex((tab) => isRecord(tab) && tab["id"] === value["current"]);
+  return { tabs, current: (tabs.find(({ id }) => id === index + 1) ?? tabs[0])?.id };
 }
 
 function parseTab(value: unknown, id: number, seen: Set<string>): readonly TabLayout[] {

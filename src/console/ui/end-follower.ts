@@ -5,21 +5,21 @@ const UP_KEYS: ReadonlySet<string> = new Set(["ArrowUp", "PageUp", "Home"]);
 /** Browsers round where an element has scrolled to. */
 const ROUNDING_PX = 1;
 
-interface Place {
+interface ScrollPosition {
   readonly top: number;
   readonly scrollHeight: number;
   readonly clientHeight: number;
 }
 
 /**
- * Follows the end of an element until somebody goes up, and again when they come back to the end. Its place also changes
+ * Follows the end of an element until somebody goes up, and again when they come back to the end. Its scroll position also changes
  * when its content or its size does, which stops nothing.
  */
 export class EndFollower {
   readonly #isFollowing: Signal<boolean>;
   /** So near to the end counts as the end. */
   readonly #endPx: number;
-  #last: Place = { top: 0, scrollHeight: 0, clientHeight: 0 };
+  #last: ScrollPosition = { top: 0, scrollHeight: 0, clientHeight: 0 };
 
   constructor(isFollowing: Signal<boolean>, endPx: number) {
     this.#isFollowing = isFollowing;
@@ -29,7 +29,7 @@ export class EndFollower {
   /** Scrolls by program, which nobody takes for a person's doing. Returns where it came to. */
   scroll(element: HTMLElement, top: number): number {
     element.scrollTop = top;
-    this.#last = placeOf(element);
+    this.#last = scrollPositionOf(element);
     return element.scrollTop;
   }
 
@@ -40,7 +40,7 @@ export class EndFollower {
   /** To be called when the element has scrolled. */
   scrolled(element: HTMLElement): void {
     const last = this.#last;
-    const now = placeOf(element);
+    const now = scrollPositionOf(element);
     this.#last = now;
     const isResized = now.scrollHeight !== last.scrollHeight || now.clientHeight !== last.clientHeight;
     const isAtEnd = now.top + now.clientHeight >= now.scrollHeight - this.#endPx;
@@ -77,7 +77,7 @@ export class EndFollower {
   }
 }
 
-function placeOf({ scrollTop, scrollHeight, clientHeight }: HTMLElement): Place {
+function scrollPositionOf({ scrollTop, scrollHeight, clientHeight }: HTMLElement): ScrollPosition {
   // Some browsers go beyond the end, and spring back.
   return { top: Math.min(scrollTop, scrollHeight - clientHeight), scrollHeight, clientHeight };
 }

@@ -88,14 +88,14 @@ class Commands {
 
   /** Later requests wait for it, so that a client may use the id that it expects. */
   async start(request: StartRequest): Promise<string> {
-    const place = this.#client.session.takeSlot();
+    const slot = this.#client.session.takeSlot();
     this.#lastId += 1;
     const sessionId = `session-${this.#lastId}`;
     let process: ManagedProcess;
     try {
       process = await this.#starter.start(request);
     } catch (error) {
-      place.free();
+      slot.free();
       throw startError(error);
     }
     this.#client.observeStart(sessionId)?.(process, {
@@ -107,7 +107,7 @@ class Commands {
     process.listen((event) => {
       if (event.kind !== "closed") return;
       this.#open.delete(process);
-      place.free();
+      slot.free();
     });
     if (this.#client.signal.aborted) process.dispose();
     else this.#pump.follow(sessionId, process, { send: (event) => this.#tell(sessionId, event) });

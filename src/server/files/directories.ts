@@ -9,25 +9,28 @@ import { checkWalkLimits, walk } from "../../capabilities/files/walk.ts";
 import { JsonText } from "../../rpc/json-text.ts";
 import type { Handlers } from "../../rpc/router.ts";
 import type { FileClient } from "./file-client.ts";
-import { linksOf, type PlaceOf } from "./place-of.ts";
+import { linksOf, type Locate } from "./locate.ts";
 
 /** Methods that create and list directories. */
-export function directoryHandlers(placeOf: PlaceOf) {
+export function directoryHandlers(locate: Locate) {
   return {
     "fs/createDirectory": (client, params) => {
-      const place = placeOf(client, params);
+      const location = locate(client, params);
       return inFiles(() => {
-        const created = createDirectory(place, { recursive: params.recursive ?? true, ...linksOf(params) });
+        const created = createDirectory(location, {
+          recursive: params.recursive ?? true,
+          ...linksOf(params),
+        });
         return created === undefined ? {} : created.then(() => ({}));
       });
     },
 
     "fs/readDirectory": (client, params) => {
-      const place = placeOf(client, params);
+      const location = locate(client, params);
       return inFiles(async () =>
         params.detailed === true
-          ? { entries: await readDirectoryDetails(place) }
-          : entriesJson(await readDirectory(place)),
+          ? { entries: await readDirectoryDetails(location) }
+          : entriesJson(await readDirectory(location)),
       );
     },
 
@@ -35,12 +38,12 @@ export function directoryHandlers(placeOf: PlaceOf) {
       const { pruneHiddenDirectories = false, ...limits } = params.options;
       const options = { ...limits, pruneHiddenDirectories };
       checkWalkLimits(options);
-      const place = placeOf(client, params);
+      const location = locate(client, params);
       return inFiles(async () => {
-        const { entries, errors, truncated } = await walk(place, options);
+        const { entries, errors, truncated } = await walk(location, options);
         return {
-          entries: entries.map((entry) => ({ path: entry.place.uri, kind: entry.kind })),
-          errors: errors.map((entry) => ({ path: entry.place.uri, message: entry.message })),
+          entries: entries.map((entry) => ({ path: entry.location.uri, kind: entry.kind })),
+          errors: errors.map((entry) => ({ path: entry.location.uri, message: entry.message })),
           truncated,
         };
       });

@@ -11,14 +11,14 @@ import {
   type PluginDescription,
 } from "../../capabilities/discovery/environment-capabilities.ts";
 import type { SkillDescription } from "../../capabilities/discovery/skills.ts";
-import type { Place } from "../../capabilities/files/place.ts";
+import type { Location } from "../../capabilities/files/location.ts";
 import type { CodexHome } from "../../capabilities/host/codex-home.ts";
 import { Turns } from "../../capabilities/turns.ts";
 import type { Params, Result } from "../../protocol/index.ts";
 import { RpcCode } from "../../protocol/errors.ts";
 import type { Handlers } from "../../rpc/router.ts";
 import type { FileClient } from "./file-client.ts";
-import type { Places } from "./places.ts";
+import type { Locations } from "./locations.ts";
 
 type DiscoveredRoot = Result<"capabilityRoots/discoverV1">["roots"][number];
 type RootParams = Params<"capabilityRoots/discoverV1">["roots"][number];
@@ -27,7 +27,7 @@ export const MAX_ROOTS = 128;
 const EMPTY: CapabilityRoot = { plugin: undefined, skills: [], namespaceManifests: [], warnings: [] };
 
 /** For requests that are not confined. */
-export function discoveryHandlers(codexHome: CodexHome, places: Places) {
+export function discoveryHandlers(codexHome: CodexHome, locations: Locations) {
   return {
     "capabilityRoots/discoverV1": async (client, { roots }) => {
       if (roots.length > MAX_ROOTS)
@@ -37,19 +37,19 @@ export function discoveryHandlers(codexHome: CodexHome, places: Places) {
         );
       const turns = new Turns();
       for (const { path } of roots) {
-        checkPath(path, client, places);
+        checkPath(path, client, locations);
         if (turns.over) await turns.next();
       }
       const discovered: DiscoveredRoot[] = [];
       for (const root of roots) {
-        discovered.push(await discoverV1(root, client, places));
+        discovered.push(await discoverV1(root, client, locations));
         if (turns.over) await turns.next();
       }
       return { roots: discovered };
     },
 
     "capabilities/discoverV2": async (client, { cwd }) => {
-      checkPath(cwd, client, places);
+      checkPath(cwd, client, locations);
       const found = await discoverEnvironment(codexHome.locate(), codexHome.userDirectory);
       return {
         plugins: found.plugins.map(toPlugin),
@@ -64,17 +64,17 @@ export function discoveryHandlers(codexHome: CodexHome, places: Places) {
 }
 
 /** Invalid parameters fail the request; a path of another host fails only its root. */
-export function checkPath(path: string, client: FileClient, places: Places): void {
+export function checkPath(path: string, client: FileClient, locations: Locations): void {
   try {
-    places.at(path, client);
+    locations.at(path, client);
   } catch (error) {
     if (error instanceof RpcError) throw error;
   }
 }
 
-function placeOf(path: string, client: FileClient, places: Places): Place {
+function locate(path: string, client: FileClient, locations: Locations): Location {
   try {
-    return places.at(path, client);
+    return locations.at(path, client);
   } catch (error) {
     if (!(error instanceof CapabilityError)) throw error;
     throw new CapabilityError(error.code, `failed to inspect capability root ${path}: ${error.message}`);
@@ -84,12 +84,12 @@ function placeOf(path: string, client: FileClient, places: Places): Place {
 async function discoverV1(
   { id, path }: RootParams,
   client: FileClient,
-  places: Places,
+  locations: Locations,
 ): Promise<DiscoveredRoot> {
   let root = EMPTY;
   let error: string | null = null;
   try {
-    root = await discoverRoot(placeOf(path, client, places));
+    root = await discoverRoot(locate(path, client, locations));
   } catch (cause) {
     if (!(cause instanceof CapabilityError)) throw cause;
     error = cause.message;
@@ -129,17 +129,17 @@ function toPluginFiles({ manifest, mcpConfig, appsConfig }: Plugin) {
   };
 }
 
-function toSkill({ place, dependencies, policy, ...rest }: SkillDescription) {
+function toSkill({ location, dependencies, policy, ...rest }: SkillDescription) {
   return {
     ...rest,
-    path: place.uri,
+    path: location.uri,
     dependencies: dependencies === null ? null : { tools: [...dependencies.tools] },
     policy: policy === null ? null : { ...policy, products: [...policy.products] },
   };
 }
 
-function toWire({ place, contents }: TextFile): { path: string; contents: string } {
-  return { path: place.uri, contents };
+function toWire({ location, contents }: TextFile): { path: string; contents: string } {
+  return { path: location.uri, contents };
 }
 
 function toWireOrNull(file: TextFile | undefined): { path: string; contents: string } | null {

@@ -9,45 +9,45 @@ import { rename } from "../../capabilities/files/rename.ts";
 import type { Params } from "../../protocol/index.ts";
 import type { Handlers } from "../../rpc/router.ts";
 import type { FileClient } from "./file-client.ts";
-import { linksOf, type PlaceOf } from "./place-of.ts";
+import { linksOf, type Locate } from "./locate.ts";
 
 /** Methods for any kind of entry: describe, link, move, copy and remove. */
-export function entryHandlers(placeOf: PlaceOf) {
+export function entryHandlers(locate: Locate) {
   return {
     "fs/getMetadata": (client, params) => {
-      const place = placeOf(client, params);
-      return inFiles(() => metadataOnWire(readMetadata(place, linksOf(params)), params));
+      const location = locate(client, params);
+      return inFiles(() => metadataOnWire(readMetadata(location, linksOf(params)), params));
     },
 
     "fs/canonicalize": (client, params) => {
-      const place = placeOf(client, params);
-      return inFiles(async () => ({ path: uriFromPath(await place.realPath()) }));
+      const location = locate(client, params);
+      return inFiles(async () => ({ path: uriFromPath(await location.realPath()) }));
     },
 
     "fs/chmod": (client, params) => {
-      const place = placeOf(client, params);
+      const location = locate(client, params);
       return inFiles(() => {
-        chmod(place, params.mode);
+        chmod(location, params.mode);
         return {};
       });
     },
 
     "fs/symlink": (client, params) => {
-      const place = placeOf(client, params);
+      const location = locate(client, params);
       return inFiles(() => {
-        createLink(place, params.target, { replace: params.replace ?? false });
+        createLink(location, params.target, { replace: params.replace ?? false });
         return {};
       });
     },
 
     "fs/readLink": (client, params) => {
-      const place = placeOf(client, params);
-      return inFiles(() => ({ target: readLink(place) }));
+      const location = locate(client, params);
+      return inFiles(() => ({ target: readLink(location) }));
     },
 
     "fs/rename": (client, { from, to, noLinks }) => {
-      const source = placeOf(client, { path: from, noLinks });
-      const destination = placeOf(client, { path: to, noLinks });
+      const source = locate(client, { path: from, noLinks });
+      const destination = locate(client, { path: to, noLinks });
       return inFiles(async () => {
         await rename(source, destination);
         return {};
@@ -55,8 +55,8 @@ export function entryHandlers(placeOf: PlaceOf) {
     },
 
     "fs/copy": (client, { sourcePath, destinationPath, recursive }) => {
-      const source = placeOf(client, { path: sourcePath });
-      const destination = placeOf(client, { path: destinationPath });
+      const source = locate(client, { path: sourcePath });
+      const destination = locate(client, { path: destinationPath });
       return inFiles(async () => {
         await copy(source, destination, { recursive });
         return {};
@@ -64,10 +64,10 @@ export function entryHandlers(placeOf: PlaceOf) {
     },
 
     "fs/remove": (client, params) => {
-      const place = placeOf(client, params);
+      const location = locate(client, params);
       return inFiles(async () => {
         const { recursive, force } = params;
-        await remove(place, { recursive: recursive ?? true, force: force ?? true, ...linksOf(params) });
+        await remove(location, { recursive: recursive ?? true, force: force ?? true, ...linksOf(params) });
         return {};
       });
     },

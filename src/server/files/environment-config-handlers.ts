@@ -8,12 +8,12 @@ import {
   readRequirementLayers,
 } from "../../capabilities/discovery/codex-config.ts";
 import type { KeyPaths } from "../../capabilities/discovery/config-projection.ts";
-import type { Place } from "../../capabilities/files/place.ts";
+import type { Location } from "../../capabilities/files/location.ts";
 import type { CodexHome } from "../../capabilities/host/codex-home.ts";
 import type { Params } from "../../protocol/index.ts";
 import type { Handlers } from "../../rpc/router.ts";
 import type { FileClient } from "./file-client.ts";
-import type { Places } from "./places.ts";
+import type { Locations } from "./locations.ts";
 import { callInside } from "./confined/call-inside.ts";
 import type { FileHelpers } from "./confined/file-helpers.ts";
 import type { FilePolicy } from "./confined/file-policy.ts";
@@ -29,10 +29,10 @@ export interface ConfigConfinement {
 /** Without a confinement, nobody is confined: this is a helper in a sandbox itself. */
 export function environmentConfigHandlers(
   codexHome: CodexHome,
-  places: Places,
+  locations: Locations,
   confinement?: ConfigConfinement,
 ) {
-  const read = async (directory: Place | undefined, params: Params<typeof METHOD>) => {
+  const read = async (directory: Location | undefined, params: Params<typeof METHOD>) => {
     const home = locate(codexHome);
     return {
       userHomeDir: uriFromPath(codexHome.userDirectory),
@@ -46,7 +46,7 @@ export function environmentConfigHandlers(
   return {
     "environmentConfig/read": async (client, params) => {
       checkKeyPaths([...params.configPaths, ...params.requirementsPaths]);
-      const directory = directoryAt(params.cwd, client, places);
+      const directory = directoryAt(params.cwd, client, locations);
       const policy = confinement?.policyOf(client);
       if (confinement === undefined || policy === undefined) return read(directory, params);
       if (policy.readsDisk)
@@ -72,9 +72,9 @@ function locate(codexHome: CodexHome): string {
 }
 
 /** Undefined for a path that is too long for any directory. */
-function directoryAt(uri: string, client: FileClient, places: Places): Place | undefined {
+function directoryAt(uri: string, client: FileClient, locations: Locations): Location | undefined {
   try {
-    return places.at(uri, client);
+    return locations.at(uri, client);
   } catch (error) {
     if (error instanceof CapabilityError && error.errno === "ENAMETOOLONG") return undefined;
     // Here a path of another host is an invalid parameter.

@@ -1,4 +1,4 @@
-import type { Place } from "../../capabilities/files/place.ts";
+import type { Location } from "../../capabilities/files/location.ts";
 import { watchMissing } from "../../capabilities/files/watch-missing.ts";
 
 /**
@@ -13,7 +13,11 @@ export class MissingWatches {
     this.#notify = notify;
   }
 
-  async replace(watchId: number, missing: readonly Place[], present: Place | undefined): Promise<boolean> {
+  async replace(
+    watchId: number,
+    missing: readonly Location[],
+    present: Location | undefined,
+  ): Promise<boolean> {
     if (watchId <= this.#newestId) return false;
     this.#newestId = watchId;
     this.#end();

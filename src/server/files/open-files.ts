@@ -5,28 +5,28 @@ import type { Handlers } from "../../rpc/router.ts";
 import { BulkAnswer } from "../wire/bulk-answer.ts";
 import type { FileClient } from "./file-client.ts";
 import { handlesOf } from "./open-handles.ts";
-import type { PlaceOf } from "./place-of.ts";
+import type { Locate } from "./locate.ts";
 
 /** From this size on, an answer is assembled as bytes: stringifying it would check every character. */
 const SMALL_BLOCK_BYTES = 4 * 1024;
 
 /** Files that are read or written in blocks. */
-export function openFileHandlers(placeOf: PlaceOf) {
+export function openFileHandlers(locate: Locate) {
   return {
     "fs/open": (client, params) => {
-      const place = placeOf(client, params);
+      const location = locate(client, params);
       const { handleId, mode } = params;
       return inFiles(() => {
-        handlesOf(client).open(handleId, place, mode ?? "read");
+        handlesOf(client).open(handleId, location, mode ?? "read");
         return { handleId };
       });
     },
 
     "fs/openPart": (client, params) => {
-      const place = placeOf(client, params);
+      const location = locate(client, params);
       const { handleId, length } = params;
       return inFiles(() => {
-        handlesOf(client).openPart(handleId, place, {
+        handlesOf(client).openPart(handleId, location, {
           length: length ?? 0,
           isPrivate: params.private ?? false,
         });

@@ -9,7 +9,7 @@ import { JsonText, JsonParts } from "../../rpc/json-text.ts";
 import { FULL_RIGHTS } from "../access/rights.ts";
 import { ByteBudget } from "../wire/byte-budget.ts";
 import type { FileClient } from "./file-client.ts";
-import { Places } from "./places.ts";
+import { Locations } from "./locations.ts";
 import { environmentConfigHandlers } from "./environment-config-handlers.ts";
 import { discoveryHandlers } from "./discovery-handlers.ts";
 import { fileHandlers } from "./file-handlers.ts";
@@ -78,12 +78,12 @@ class FileService {
         writeFrame(this.#output, "notification", { text: JSON.stringify({ method, params }) }),
       drained: () => this.#drained(),
     };
-    const places = Places.inside(fsRoots);
+    const locations = Locations.inside(fsRoots);
     const home = homeInside(codexHome, userDirectory);
     const handlers = {
-      ...fileHandlers(places),
-      ...discoveryHandlers(home, places),
-      ...environmentConfigHandlers(home, places),
+      ...fileHandlers(locations),
+      ...discoveryHandlers(home, locations),
+      ...environmentConfigHandlers(home, locations),
     };
     // The server has checked the parameters.
     this.#handlers = new Map(Object.entries(handlers as unknown as Record<string, Handler>));

@@ -1,18 +1,18 @@
 import { CapabilityError } from "../../base/errors.ts";
 import { inFiles } from "../../capabilities/files/file-error.ts";
-import type { Place } from "../../capabilities/files/place.ts";
+import type { Location } from "../../capabilities/files/location.ts";
 import { watchTree } from "../../capabilities/files/watch-tree.ts";
 import { MAX_WATCHED_PATHS } from "../../capabilities/files/watch-missing.ts";
 import { Turns } from "../../capabilities/turns.ts";
 import type { Handlers } from "../../rpc/router.ts";
 import type { FileClient } from "./file-client.ts";
 import { watchesOf } from "./file-watches.ts";
-import type { Places } from "./places.ts";
+import type { Locations } from "./locations.ts";
 import { MissingWatches } from "./missing-watches.ts";
-import type { PlaceOf } from "./place-of.ts";
+import type { Locate } from "./locate.ts";
 
 /** Methods that report changes. */
-export function watchHandlers(places: Places, placeOf: PlaceOf) {
+export function watchHandlers(locations: Locations, locate: Locate) {
   return {
     "fs/watchMissing": async (client, { watchId, missing, present }) => {
       const watch = missingWatchesOf(client);
@@ -20,21 +20,21 @@ export function watchHandlers(places: Places, placeOf: PlaceOf) {
       if (missing.length > MAX_WATCHED_PATHS)
         return { watching: await watch.replace(watchId, [], undefined) };
       const texts = typeof present === "string" ? [...missing, present] : missing;
-      const found = await placesToWatch(texts, (text) => places.at(text, client));
+      const found = await locationsToWatch(texts, (text) => locations.at(text, client));
       // A path of another system never exists.
       if (found === undefined) return { watching: await watch.replace(watchId, [], undefined) };
-      const presentPlace = typeof present === "string" ? found.pop() : undefined;
-      return { watching: await watch.replace(watchId, found, presentPlace) };
+      const presentLocation = typeof present === "string" ? found.pop() : undefined;
+      return { watching: await watch.replace(watchId, found, presentLocation) };
     },
 
     "fs/watch": (client, params) => {
-      const place = placeOf(client, params);
+      const location = locate(client, params);
       return inFiles(async () => {
         const recursive = params.recursive ?? false;
         await watchesOf(client).add(params.watchId, (tell) =>
-          watchTree(place, {
+          watchTree(location, {
             recursive,
-            onChange: ({ places: changed, ...rest }) =>
+            onChange: ({ locations: changed, ...rest }) =>
               tell({ ...rest, paths: changed.map(({ uri }) => uri) }),
           }),
         );
@@ -50,12 +50,12 @@ export function watchHandlers(places: Places, placeOf: PlaceOf) {
 }
 
 /** Undefined if one of them cannot exist on this host. Throws for a path outside the roots. */
-async function placesToWatch(
+async function locationsToWatch(
   texts: readonly string[],
-  placeAt: (text: string) => Place,
-): Promise<Place[] | undefined> {
+  placeAt: (text: string) => Location,
+): Promise<Location[] | undefined> {
   const turns = new Turns();
-  const found: Place[] = [];
+  const found: Location[] = [];
   let isComplete = true;
   for (const text of texts) {
     if (turns.over) await turns.next();
@@ -66,17 +66,17 @@ async function placesToWatch(
       isComplete = false;
     }
   }
-  for (const place of found) {
+  for (const location of found) {
     if (turns.over) await turns.next();
-    refuseOutside(place);
+    refuseOutside(location);
   }
   return isComplete ? found : undefined;
 }
 
 /** Any other fault of a path only means that it cannot be watched. */
-function refuseOutside(place: Place): void {
+function refuseOutside(location: Location): void {
   try {
-    place.check({ followSymlinks: true });
+    location.check({ followSymlinks: true });
   } catch (error) {
     if (error instanceof CapabilityError && error.code === "PERMISSION_DENIED") throw error;
   }

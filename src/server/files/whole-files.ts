@@ -12,17 +12,17 @@ import { JsonText, type JsonParts } from "../../rpc/json-text.ts";
 import type { Handlers } from "../../rpc/router.ts";
 import { BulkAnswer } from "../wire/bulk-answer.ts";
 import type { FileClient } from "./file-client.ts";
-import { linksOf, type PlaceOf } from "./place-of.ts";
+import { linksOf, type Locate } from "./locate.ts";
 
 /** Files that are read or written with one request. */
-export function wholeFileHandlers(placeOf: PlaceOf) {
+export function wholeFileHandlers(locate: Locate) {
   return {
     "fs/readFile": (client, params) => {
-      const place = placeOf(client, params);
+      const location = locate(client, params);
       return inFiles(() => {
         const answer = new BulkAnswer();
         const held = client.budget.open();
-        const file = readFile(place, linksOf(params), {
+        const file = readFile(location, linksOf(params), {
           admit: (bytes) => held.grow(base64Length(bytes)),
           onPiece: (piece) => answer.push("", piece, ""),
         });
@@ -34,13 +34,13 @@ export function wholeFileHandlers(placeOf: PlaceOf) {
     },
 
     "fs/hash": (client, params) => {
-      const place = placeOf(client, params);
+      const location = locate(client, params);
       const range = { offset: params.offset ?? 0, length: params.length ?? undefined };
       const hashing = async (): Promise<Result<"fs/hash">> => {
         const { signal } = client;
         const hashes = params.names
-          ? await hashFiles(place, params.names, range, signal)
-          : [await hashFile(place, range, signal)];
+          ? await hashFiles(location, params.names, range, signal)
+          : [await hashFile(location, range, signal)];
         return { hashes: hashes.map((hash) => hash ?? { bytes: 0 }) };
       };
       return new DeferredAnswer(Promise.resolve(inFiles(hashing)));
@@ -48,10 +48,10 @@ export function wholeFileHandlers(placeOf: PlaceOf) {
 
     "fs/writeFile": (client, params, attachment) => {
       const bytes = attachment?.bytes ?? decodeBase64(params.dataBase64, noBase64);
-      const place = placeOf(client, params);
+      const location = locate(client, params);
       const options = { ...linksOf(params), mode: params.mode ?? undefined };
       return inFiles(() => {
-        const written = writeFile(place, bytes, options);
+        const written = writeFile(location, bytes, options);
         if (written === undefined) return {};
         return written.finally(() => attachment?.release()).then(() => ({}));
       });

@@ -1,6 +1,6 @@
 import { invalidParams } from "../wire/refusals.ts";
 import { CapabilityError } from "../../base/errors.ts";
-import { TcpConnection, type TcpPlace } from "../../capabilities/tcp/tcp-connection.ts";
+import { TcpConnection, type TcpTarget } from "../../capabilities/tcp/tcp-connection.ts";
 import { limitError } from "../settings/limit-error.ts";
 
 /** The TCP connections of one client, which end with it. */
@@ -18,7 +18,7 @@ export class TcpConnections {
     signal.addEventListener("abort", () => this.#closeAll(), { once: true });
   }
 
-  async connect(id: string, place: TcpPlace, timeoutMs: number): Promise<TcpConnection> {
+  async connect(id: string, target: TcpTarget, timeoutMs: number): Promise<TcpConnection> {
     if (this.#open.has(id) || this.#connecting.has(id))
       throw invalidParams(`TCP connection \`${id}\` already exists`);
     if (this.#open.size + this.#connecting.size >= this.#limit)
@@ -26,7 +26,7 @@ export class TcpConnections {
     const attempt = new AbortController();
     this.#connecting.set(id, attempt);
     try {
-      const connection = await TcpConnection.open(place, { timeoutMs, signal: attempt.signal });
+      const connection = await TcpConnection.open(target, { timeoutMs, signal: attempt.signal });
       if (this.#signal.aborted) connection.destroy();
       else this.#open.set(id, connection);
       return connection;

@@ -4,7 +4,7 @@ import { ForeignPathError, PathUriError } from "../../base/file-uri.ts";
 import {
   dependsOnDirectory,
   type PolicyEntry,
-  type PolicyPlace,
+  type PolicyTarget,
   resolvePolicy,
   type SandboxPermissions,
 } from "../../capabilities/sandbox/policy/resolve-policy.ts";
@@ -113,7 +113,7 @@ export function countPaths(context: SandboxContext): number {
       : [];
   const lists = [entries, workspaceRoots, temporaryDirectories, policyContext?.workspaceRoots];
   const forEveryRoot = entries.filter(
-    ({ path }) => path.type === "special" && specialPlace(path.value).kind === "projectRoots",
+    ({ path }) => path.type === "special" && specialTarget(path.value).kind === "projectRoots",
   );
   return (
     lists.reduce((sum, list) => sum + (list?.length ?? 0), 0) + forEveryRoot.length * rootsOf(context).length
@@ -155,7 +155,7 @@ function isDynamic({ file_system }: Managed): boolean {
   if (file_system.type === "unrestricted") return false;
   const entries = file_system.entries
     .filter(({ path }) => path.type !== "path")
-    .map(({ path, access }) => ({ place: placeOf(path, invalidParams), access: accessOf(access) }));
+    .map(({ path, access }) => ({ target: targetOf(path, invalidParams), access: accessOf(access) }));
   return dependsOnDirectory({ files: { entries }, network: "restricted" });
 }
 
@@ -164,7 +164,10 @@ function permissionsOf({ file_system, network }: Managed, fail: MakeError): Sand
   const { entries, glob_scan_max_depth: globScanMaxDepth } = file_system;
   return {
     files: {
-      entries: entries.map(({ path, access }) => ({ place: placeOf(path, fail), access: accessOf(access) })),
+      entries: entries.map(({ path, access }) => ({
+        target: targetOf(path, fail),
+        access: accessOf(access),
+      })),
       ...(globScanMaxDepth === undefined || globScanMaxDepth === null ? {} : { globScanMaxDepth }),
     },
     network,
@@ -175,18 +178,18 @@ function accessOf(access: PolicyEntry["access"] | "none"): PolicyEntry["access"]
   return access === "none" ? "deny" : access;
 }
 
-function placeOf(path: FileSystemPath, fail: MakeError): PolicyPlace {
+function targetOf(path: FileSystemPath, fail: MakeError): PolicyTarget {
   switch (path.type) {
     case "path":
       return { kind: "path", path: native(path.path, fail) };
     case "glob_pattern":
       return { kind: "glob", pattern: path.pattern };
     case "special":
-      return specialPlace(path.value);
+      return specialTarget(path.value);
   }
 }
 
-function specialPlace(special: SpecialPath): PolicyPlace {
+function specialTarget(special: SpecialPath): PolicyTarget {
   switch (special.kind) {
     case "project_roots":
     case "current_working_directory":
@@ -210,11 +213,11 @@ function refuseLandlock(
   fail: MakeError,
 ): void {
   if (useLegacyLandlock !== true || files === "unrestricted") return;
-  const isRoot = ({ kind, ...place }: PolicyPlace) =>
-    kind === "root" || (kind === "path" && "path" in place && place.path === "/");
+  const isRoot = ({ kind, ...target }: PolicyTarget) =>
+    kind === "root" || (kind === "path" && "path" in target && target.path === "/");
   const writesAll =
     files.entries.every(({ access }) => access === "write") &&
-    files.entries.some(({ place }) => isRoot(place));
+    files.entries.some(({ target }) => isRoot(target));
   if (!writesAll)
     throw fail("filesystem-restricted execution requires bubblewrap to isolate app-server sockets");
 }

@@ -13,7 +13,7 @@ import { viewInTurns, viewOf } from "../../capabilities/sandbox/view/view-of.ts"
 import { RpcCode } from "../../protocol/errors.ts";
 import type { SandboxContext } from "../../protocol/sandbox.ts";
 import { dataOf } from "../../rpc/error-wire.ts";
-import { ownServerPlace } from "./own-server-place.ts";
+import { claimOwnServerDirectory } from "./claim-own-server-directory.ts";
 import { sandboxPolicy, type SandboxSubject } from "./sandbox-context.ts";
 
 /** Files are somebody else's affair. */
@@ -51,9 +51,9 @@ export class Sandboxes {
 
   /** Out of reach in every sandbox. */
   get files(): ServerFiles {
-    const place = ownServerPlace();
-    if (place === undefined) return this.#files;
-    return { ...this.#files, maskedPaths: [...(this.#files.maskedPaths ?? []), place] };
+    const directory = claimOwnServerDirectory();
+    if (directory === undefined) return this.#files;
+    return { ...this.#files, maskedPaths: [...(this.#files.maskedPaths ?? []), directory] };
   }
 
   /**

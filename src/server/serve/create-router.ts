@@ -24,7 +24,7 @@ import { tcpHandlers } from "../network/tcp-handlers.ts";
 import type { KeptProcesses } from "../sessions/kept-processes.ts";
 import type { ServerLimits } from "../settings/limits.ts";
 import type { Audit } from "../audit/audit.ts";
-import { Places } from "../files/places.ts";
+import { Locations } from "../files/locations.ts";
 import { confinedDiscoveryHandlers } from "../files/confined/confined-discovery.ts";
 import { confinedFileHandlers } from "../files/confined/confined-files.ts";
 import { FileHelpers } from "../files/confined/file-helpers.ts";
@@ -74,7 +74,7 @@ export function createRouter({
 }): Router<ClientConnection> {
   const host = readHostInfo(environment);
   const codexHome = findCodexHome(environment, host.homeDirectory);
-  const places = new Places(limits.fsRoots);
+  const locations = new Locations(limits.fsRoots);
   const helpers = new FileHelpers({
     starter,
     settings: {
@@ -89,7 +89,7 @@ export function createRouter({
     (context, client) => sandboxes.policy(client, context, subject),
     sandboxes.files,
   );
-  const confinement = { places, helpers, policyOf };
+  const confinement = { locations, helpers, policyOf };
   const handlers = {
     ...processHandlers({
       environment,
@@ -100,11 +100,11 @@ export function createRouter({
     }),
     ...processAttachHandlers({ sessions, kept }),
     ...processExtensionHandlers({ sessions, kept, allowServerScope: limits.allowServerScope }),
-    ...confinedFileHandlers(fileHandlers(places), confinement),
+    ...confinedFileHandlers(fileHandlers(locations), confinement),
     ...httpHandlers(environment, sandboxes),
     ...tcpHandlers(limits, sandboxes),
-    ...confinedDiscoveryHandlers(discoveryHandlers(codexHome, places), confinement),
-    ...environmentConfigHandlers(codexHome, places, {
+    ...confinedDiscoveryHandlers(discoveryHandlers(codexHome, locations), confinement),
+    ...environmentConfigHandlers(codexHome, locations, {
       helpers,
       policyOf: ({ rights }) => filePolicy(sandboxes.given(rights), sandboxes.files),
     }),

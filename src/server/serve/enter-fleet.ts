@@ -4,7 +4,7 @@ import type { Logger } from "../../base/logger.ts";
 import { isAway } from "../../fleet/open-failure.ts";
 import type { ObservedServer } from "./server.ts";
 import type { FleetOptions } from "./fleet-options.ts";
-import { type FleetPlace, joinFleet, type JoinSurroundings } from "./join-fleet.ts";
+import { type JoinedFleet, joinFleet, type JoinSurroundings } from "./join-fleet.ts";
 
 const FIRST_WAIT_MS = 250;
 const LONGEST_WAIT_MS = 5_000;
@@ -16,8 +16,8 @@ export async function enterFleet(
   server: ObservedServer,
   options: FleetOptions,
   surroundings: JoinSurroundings & { readonly waits: boolean },
-): Promise<FleetPlace> {
-  const join = (): Promise<FleetPlace> => joinFleet(server, options, surroundings);
+): Promise<JoinedFleet> {
+  const join = (): Promise<JoinedFleet> => joinFleet(server, options, surroundings);
   const { logger, waits } = surroundings;
   try {
     return await join();
@@ -25,20 +25,20 @@ export async function enterFleet(
     if (options.keepTrying !== true || !isAway(error)) throw error;
     logger.warn("the fleet cannot be joined yet", { id: options.id, reason: messageOf(error) });
   }
-  const place = new LatePlace(join, { id: options.id, logger, isPatient: !waits });
-  if (waits) await place.joined;
-  return place;
+  const joinedFleet = new LateJoin(join, { id: options.id, logger, isPatient: !waits });
+  if (waits) await joinedFleet.joined;
+  return joinedFleet;
 }
 
-/** A place that is taken as soon as NATS is there. */
-class LatePlace implements FleetPlace {
+/** Joins as soon as NATS is there. */
+class LateJoin implements JoinedFleet {
   /** Settles when it no longer tries. */
   readonly joined: Promise<void>;
   readonly #over = new AbortController();
-  #place: FleetPlace | undefined;
+  #joinedFleet: JoinedFleet | undefined;
 
   constructor(
-    join: () => Promise<FleetPlace>,
+    join: () => Promise<JoinedFleet>,
     options: { readonly id: string; readonly logger: Logger; readonly isPatient: boolean },
   ) {
     this.joined = this.#try(join, options);
@@ -47,17 +47,17 @@ class LatePlace implements FleetPlace {
   }
 
   tell(): void {
-    this.#place?.tell();
+    this.#joinedFleet?.tell();
   }
 
   async leave(): Promise<void> {
     this.#over.abort();
-    await this.#place?.leave();
+    await this.#joinedFleet?.leave();
   }
 
   /** `isPatient`: also if NATS answers, but refuses. */
   async #try(
-    join: () => Promise<FleetPlace>,
+    join: () => Promise<JoinedFleet>,
     { id, logger, isPatient }: { readonly id: string; readonly logger: Logger; readonly isPatient: boolean },
   ): Promise<void> {
     let complainedAt = performance.now();
@@ -66,12 +66,12 @@ class LatePlace implements FleetPlace {
       await pause(wait, this.#over.signal);
       if (this.#over.signal.aborted) return;
       try {
-        const place = await join();
+        const joinedFleet = await join();
         if (this.#over.signal.aborted) {
-          await place.leave();
+          await joinedFleet.leave();
           return;
         }
-        this.#place = place;
+        this.#joinedFleet = joinedFleet;
         logger.info("joined the fleet", { id });
         return;
       } catch (error) {

@@ -23,8 +23,8 @@ export interface JoinSurroundings {
   readonly maxMessageBytes: number | undefined;
 }
 
-/** A server's place in a fleet. */
-export interface FleetPlace {
+/** A server's membership of a fleet. */
+export interface JoinedFleet {
   /** Tells everyone at once how the server is. */
   tell(): void;
   leave(): Promise<void>;
@@ -35,7 +35,7 @@ export async function joinFleet(
   server: ObservedServer,
   options: FleetOptions,
   { authenticator, logger, version, maxMessageBytes }: JoinSurroundings,
-): Promise<FleetPlace> {
+): Promise<JoinedFleet> {
   checkExecutorId(options.id);
   checkLabels(options.labels ?? {});
   checkSlots(options.slots);

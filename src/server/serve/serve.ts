@@ -12,7 +12,7 @@ import { rightsContext } from "../access/rights-context.ts";
 import { formatListenUrl, isExposed, type ListenAddress, parseListenUrl } from "./listen-address.ts";
 import { metricsPage } from "./metrics-page.ts";
 import type { FleetOptions } from "./fleet-options.ts";
-import type { FleetPlace } from "./join-fleet.ts";
+import type { JoinedFleet } from "./join-fleet.ts";
 import { ServerMetrics } from "../metrics/server-metrics.ts";
 import { type ListeningServer, listeningServer } from "./listening-server.ts";
 import { serveStdio } from "./serve-stdio.ts";
@@ -104,14 +104,14 @@ export async function serve(options: ServeOptions = {}): Promise<ListeningServer
       : undefined;
   let authenticator: Authenticator | undefined;
   let server: ObservedServer | undefined;
-  let place: FleetPlace | undefined;
+  let joinedFleet: JoinedFleet | undefined;
   let listener: WebSocketListener | undefined;
   let unwatch: (() => void) | undefined;
   const stop = async (): Promise<void> => {
     unwatch?.();
     authenticator?.close();
     await Promise.all([listener?.close(), server?.close()]);
-    await place?.leave();
+    await joinedFleet?.leave();
   };
   try {
     // Whatever is given must be a policy: nothing else may leave the server open.
@@ -128,7 +128,10 @@ export async function serve(options: ServeOptions = {}): Promise<ListeningServer
       const { enterFleet } = await import("./enter-fleet.ts");
       const maxMessageBytes = options.limits?.maxMessageBytes;
       const surroundings = { authenticator, logger, version: options.version, maxMessageBytes };
-      place = await enterFleet(opened, options.fleet, { ...surroundings, waits: address.kind === "none" });
+      joinedFleet = await enterFleet(opened, options.fleet, {
+        ...surroundings,
+        waits: address.kind === "none",
+      });
     }
     const log = new LoginLog(logger);
     const localPreset = options.local?.preset ?? "full";
@@ -161,7 +164,7 @@ export async function serve(options: ServeOptions = {}): Promise<ListeningServer
     return listeningServer(opened, {
       url,
       consoleLink: () => console?.link(),
-      draining: () => place?.tell(),
+      draining: () => joinedFleet?.tell(),
       stop,
     });
   } catch (error) {
@@ -175,12 +178,12 @@ function resolved(...paths: readonly (string | undefined)[]): string[] {
 }
 
 /** The error of the system with the address that was asked for. */
-function listenError(error: unknown, place: ListenAddress): unknown {
+function listenError(error: unknown, joinedFleet: ListenAddress): unknown {
   const { code, errno } = error as NodeJS.ErrnoException;
   if (code === undefined || typeof errno !== "number") return error;
   return new CapabilityError(
     "OS_ERROR",
-    `cannot listen on ${formatListenUrl(place)}: ${describeErrno(code, Math.abs(errno))}`,
+    `cannot listen on ${formatListenUrl(joinedFleet)}: ${describeErrno(code, Math.abs(errno))}`,
     { errno: code, cause: error },
   );
 }

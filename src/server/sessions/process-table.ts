@@ -48,7 +48,7 @@ export interface StartDetails {
 
 interface ClosedProcess {
   readonly processId: string;
-  readonly place: ProcessSlot;
+  readonly slot: ProcessSlot;
   readonly key: string | undefined;
   /** When to forget it, by the clock of `performance`; set once its client has received the end. */
   forgetAt: number;
@@ -64,7 +64,7 @@ export class ProcessTable {
   readonly #maxUnheard: number;
   readonly #maxHeard: number;
   readonly #takeSlot: () => ProcessSlot;
-  readonly #places = new Set<ProcessSlot>();
+  readonly #slots = new Set<ProcessSlot>();
   readonly #started: (processId: string, process: ManagedProcess) => void;
   readonly #onClosed: (processId: string) => void;
   /** Ended processes whose client may not know it yet, oldest first. */
@@ -133,17 +133,17 @@ export class ProcessTable {
    * no slot for another process.
    */
   start(processId: string, request: StartRequest, details: StartDetails = {}): Promise<void> {
-    const place = this.#takeSlot();
-    this.#places.add(place);
+    const slot = this.#takeSlot();
+    this.#slots.add(slot);
     this.#startsInProgress += 1;
-    const started = this.#start(processId, request, details, place);
+    const started = this.#start(processId, request, details, slot);
     const key = details.idempotency?.key;
     if (details.idempotency !== undefined)
       this.#keys.set(details.idempotency.key, { processId, body: details.idempotency.body });
     // `start` reports the error to its caller.
     const settled = started.catch(() => {
       this.#startsInProgress -= 1;
-      this.#free(place);
+      this.#free(slot);
       if (key !== undefined) this.#keys.delete(key);
     });
     this.#starting.set(
@@ -174,14 +174,14 @@ export class ProcessTable {
     this.#keys.clear();
     this.#unheard.clear();
     this.#closed.clear();
-    for (const place of this.#places) this.#free(place);
+    for (const slot of this.#slots) this.#free(slot);
   }
 
   async #start(
     processId: string,
     wanted: StartRequest,
     { label, rights, idempotency, confine, openNetwork, createAudience, observe, started }: StartDetails,
-    place: ProcessSlot,
+    slot: ProcessSlot,
   ): Promise<void> {
     const confining = confine?.();
     const confinement = confining instanceof Promise ? await confining : confining;
@@ -209,8 +209,8 @@ export class ProcessTable {
     process.listen((event) => {
       if (event.kind === "exited") entry.endedAtMs = Date.now();
       if (event.kind !== "closed") return;
-      place.closed(process.outputBytes.retained);
-      this.#closedNow(entry, { processId, place, key: idempotency?.key, forgetAt: 0 });
+      slot.closed(process.outputBytes.retained);
+      this.#closedNow(entry, { processId, slot, key: idempotency?.key, forgetAt: 0 });
       for (const other of this.#lingering) if (other.gone) this.#lingering.delete(other);
     });
     this.#started(processId, process);
@@ -282,17 +282,17 @@ export class ProcessTable {
     }
   }
 
-  #forget(entry: ProcessEntry, { processId, place, key }: ClosedProcess): void {
+  #forget(entry: ProcessEntry, { processId, slot, key }: ClosedProcess): void {
     if (!entry.process.gone) this.#lingering.add(entry.process);
     this.#closed.delete(entry);
     this.#entries.delete(processId);
-    this.#free(place);
+    this.#free(slot);
     if (key !== undefined) this.#keys.delete(key);
   }
 
-  #free(place: ProcessSlot): void {
-    place.free();
-    this.#places.delete(place);
+  #free(slot: ProcessSlot): void {
+    slot.free();
+    this.#slots.delete(slot);
   }
 }
 

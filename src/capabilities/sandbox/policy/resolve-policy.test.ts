@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import {
   dependsOnDirectory,
   type PolicyEntry,
-  type PolicyPlace,
+  type PolicyTarget,
   type PolicySurroundings,
   resolvePolicy,
 } from "./resolve-policy.ts";
@@ -14,7 +14,7 @@ const SURROUNDINGS: PolicySurroundings = {
   temporaryDirectory: "/var/tmp/./mine/..",
 };
 
-const entry = (place: PolicyPlace, access: FileAccess = "read"): PolicyEntry => ({ place, access });
+const entry = (target: PolicyTarget, access: FileAccess = "read"): PolicyEntry => ({ target, access });
 
 function rulesOf(entries: PolicyEntry[], surroundings: Partial<PolicySurroundings> = {}): string[] {
   const { files } = resolvePolicy(
@@ -89,7 +89,7 @@ it("knows whether the system's directories are shown", () => {
 
 describe("a pattern", () => {
   it("only denies, and starts at the working directory, whose name is no pattern", () => {
-    const glob = (pattern: string): PolicyPlace => ({ kind: "glob", pattern });
+    const glob = (pattern: string): PolicyTarget => ({ kind: "glob", pattern });
     expect(
       rulesOf([entry(glob("*.env"), "deny"), entry(glob("/x/*"), "deny"), entry(glob("**"), "read")]),
     ).toEqual(["deny glob /work \\[1\\]/*.env", "deny glob /x/*"]);
@@ -99,9 +99,9 @@ describe("a pattern", () => {
 });
 
 it("knows whether the working directory matters", () => {
-  const depends = (place: PolicyPlace): boolean =>
+  const depends = (target: PolicyTarget): boolean =>
     dependsOnDirectory({
-      files: { entries: [entry({ kind: "root" }), entry(place)] },
+      files: { entries: [entry({ kind: "root" }), entry(target)] },
       network: "restricted",
     });
   expect(depends({ kind: "projectRoots" })).toBe(true);

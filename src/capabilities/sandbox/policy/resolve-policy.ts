@@ -2,7 +2,7 @@ import { resolveDots } from "../../../base/file-uri.ts";
 import { escapeGlob } from "./glob-pattern.ts";
 import type { FileAccess, FileRule, NetworkMode, SandboxPolicy } from "./sandbox-policy.ts";
 
-/** Permissions as a client words them: places have names that depend on the request. */
+/** Permissions as a client words them: targets have names that depend on the request. */
 export interface SandboxPermissions {
   readonly files:
     | "unrestricted"
@@ -11,20 +11,20 @@ export interface SandboxPermissions {
 }
 
 export interface PolicyEntry {
-  readonly place: PolicyPlace;
+  readonly target: PolicyTarget;
   readonly access: FileAccess;
 }
 
-export type PolicyPlace =
+export type PolicyTarget =
   | { readonly kind: "path"; readonly path: string }
   /** Relative patterns start at the working directory. Only denials have an effect. */
   | { readonly kind: "glob"; readonly pattern: string }
   | { readonly kind: "projectRoots"; readonly subpath?: string }
   | { readonly kind: "root" | "systemDirectories" | "temporaryDirectory" | "slashTmp" }
-  /** A place that only newer clients know: grants nothing. */
+  /** A target that only newer clients know: grants nothing. */
   | { readonly kind: "unknown" };
 
-/** What the named places stand for. */
+/** What the named targets stand for. */
 export interface PolicySurroundings {
   readonly cwd: string;
   readonly workspaceRoots: readonly string[];
@@ -36,7 +36,8 @@ export interface PolicySurroundings {
 export function dependsOnDirectory({ files }: SandboxPermissions): boolean {
   if (files === "unrestricted") return false;
   return files.entries.some(
-    ({ place }) => place.kind === "projectRoots" || (place.kind === "glob" && !place.pattern.startsWith("/")),
+    ({ target }) =>
+      target.kind === "projectRoots" || (target.kind === "glob" && !target.pattern.startsWith("/")),
   );
 }
 
@@ -50,7 +51,7 @@ export function resolvePolicy(
     files: {
       rules: entries.flatMap((entry) => rulesOf(entry, surroundings)),
       systemDirectories: entries.some(
-        ({ place, access }) => place.kind === "systemDirectories" && access !== "deny",
+        ({ target, access }) => target.kind === "systemDirectories" && access !== "deny",
       ),
       ...(globScanMaxDepth === undefined ? {} : { globScanMaxDepth }),
     },
@@ -58,24 +59,24 @@ export function resolvePolicy(
   };
 }
 
-function rulesOf({ place, access }: PolicyEntry, surroundings: PolicySurroundings): FileRule[] {
+function rulesOf({ target, access }: PolicyEntry, surroundings: PolicySurroundings): FileRule[] {
   const { cwd, workspaceRoots, temporaryDirectory } = surroundings;
-  if (place.kind === "glob") {
+  if (target.kind === "glob") {
     if (access !== "deny") return [];
-    return [{ kind: "glob", pattern: absolutePattern(cwd, place.pattern), access }];
+    return [{ kind: "glob", pattern: absolutePattern(cwd, target.pattern), access }];
   }
-  const paths = pathsOf(place, workspaceRoots, temporaryDirectory);
+  const paths = pathsOf(target, workspaceRoots, temporaryDirectory);
   return paths.map((path) => ({ kind: "path", path, access }));
 }
 
 function pathsOf(
-  place: Exclude<PolicyPlace, { kind: "glob" }>,
+  target: Exclude<PolicyTarget, { kind: "glob" }>,
   workspaceRoots: readonly string[],
   temporaryDirectory: string | undefined,
 ): string[] {
-  switch (place.kind) {
+  switch (target.kind) {
     case "path":
-      return [place.path];
+      return [target.path];
     case "root":
       return ["/"];
     case "slashTmp":
@@ -83,7 +84,7 @@ function pathsOf(
     case "temporaryDirectory":
       return temporaryDirectory?.startsWith("/") === true ? [resolveDots(temporaryDirectory)] : [];
     case "projectRoots": {
-      const { subpath = "" } = place;
+      const { subpath = "" } = target;
       return isPlain(subpath) ? workspaceRoots.map((root) => resolveDots(`${root}/${subpath}`)) : [];
     }
     case "systemDirectories":

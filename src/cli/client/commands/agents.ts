@@ -87,7 +87,7 @@ async function agents(file: string, flags: AgentsFlags): Promise<End> {
     return await runJob(
       flags,
       async (watched) => {
-        await using place = await placeOf(flags, chosen.apiKey, watched.signal);
+        await using place = await hostOf(flags, chosen.apiKey, watched.signal);
         summary = await runAgentJob({
           ...files,
           ...options,
@@ -109,15 +109,15 @@ async function agents(file: string, flags: AgentsFlags): Promise<End> {
 }
 
 /** Where the commands of agents run, and how. */
-async function placeOf(flags: AgentsFlags, apiKey: string | undefined, signal: AbortSignal) {
+async function hostOf(flags: AgentsFlags, apiKey: string | undefined, signal: AbortSignal) {
   if (!flags.commands) return { options: {}, [Symbol.asyncDispose]: () => Promise.resolve() };
-  if (flags.on !== undefined) return await placesOf(flags, apiKey, signal);
+  if (flags.on !== undefined) return await hostsOf(flags, apiKey, signal);
   const { host, hostName, commands } = await openAgentHost(flags, apiKey);
   return { options: { host, hostName, commands }, [Symbol.asyncDispose]: () => host.close() };
 }
 
 /** The machines of a fleet, each of which has its own files. */
-async function placesOf(flags: AgentsFlags, apiKey: string | undefined, signal: AbortSignal) {
+async function hostsOf(flags: AgentsFlags, apiKey: string | undefined, signal: AbortSignal) {
   const { cwd, sandbox } = flags;
   if (cwd !== undefined && !cwd.startsWith("/"))
     throw usageFailure(`--cwd must be an absolute path with --on, not '${cwd}'`);

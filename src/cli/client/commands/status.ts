@@ -7,7 +7,7 @@ import { print, printJson, stdoutColors } from "../print/output.ts";
 import { table } from "../print/table.ts";
 import { connectOptions, openTarget } from "../target/connect-target.ts";
 import { findOwn } from "../target/own-server/connect-own.ts";
-import { findOwnPlace } from "../target/own-server/place.ts";
+import { ownServerPaths } from "../target/own-server/own-server-paths.ts";
 import { resolveTarget } from "../target/resolve-target.ts";
 import type { Target } from "../target/target.ts";
 import { type TargetOptions, withTarget } from "../target/target-options.ts";
@@ -59,7 +59,7 @@ export function define(program: Command): void {
 
 async function readStatus(options: TargetOptions): Promise<Status> {
   const target = await resolveTarget(options);
-  const known = placeOf(target);
+  const known = describeTarget(target);
   const host =
     target.kind === "own"
       ? await findOwn(connectOptions(options))
@@ -69,10 +69,10 @@ async function readStatus(options: TargetOptions): Promise<Status> {
   return { ...known, running: true, version: versionOf(host), ...(await activity(host)) };
 }
 
-function placeOf(target: Target): Pick<Status, "kind" | "name" | "place"> {
+function describeTarget(target: Target): Pick<Status, "kind" | "name" | "place"> {
   switch (target.kind) {
     case "own":
-      return { kind: "own", name: null, place: findOwnPlace().socket };
+      return { kind: "own", name: null, place: ownServerPaths().socket };
     case "url":
       return { kind: "url", name: target.name ?? null, place: shownUrl(target.url) };
     case "executor":

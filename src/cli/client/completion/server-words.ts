@@ -6,7 +6,7 @@ import type { Executor } from "../../../client/host/executor.ts";
 import type { Host } from "../../../client/host/host.ts";
 import { findFleet } from "../target/hosts/find-fleet.ts";
 import { namesOf } from "../kept/kept-name.ts";
-import { findOwnPlace } from "../target/own-server/place.ts";
+import { ownServerPaths } from "../target/own-server/own-server-paths.ts";
 import { absolutePath, optionsFor, type RemotePath, localDirectory } from "../target/remote-path.ts";
 import { resolveTarget } from "../target/resolve-target.ts";
 import type { Target } from "../target/target.ts";
@@ -65,9 +65,9 @@ export class ServerWords {
   /** Only to a server that runs: a program such as ssh could ask questions, and would take too long. */
   async #connect(target: Target): Promise<Host | undefined> {
     if (target.kind === "program") return undefined;
-    const own = target.kind === "own" ? findOwnPlace() : undefined;
+    const own = target.kind === "own" ? ownServerPaths() : undefined;
     if (own?.exists === false) return undefined;
-    return await connect(placeOf(target, own?.socket ?? ""), {
+    return await connect(endpointOf(target, own?.socket ?? ""), {
       clientName: "exec-server-cli",
       ...("token" in target ? { token: target.token } : {}),
       connectTimeoutMs: this.#timeoutMs,
@@ -77,7 +77,7 @@ export class ServerWords {
   }
 }
 
-function placeOf(target: Exclude<Target, { kind: "program" }>, ownSocket: string): string | FleetTarget {
+function endpointOf(target: Exclude<Target, { kind: "program" }>, ownSocket: string): string | FleetTarget {
   switch (target.kind) {
     case "own":
       return socketUrl(ownSocket);

@@ -9,11 +9,11 @@ import { printJson } from "../print/output.ts";
 import { someOf } from "../print/some-of.ts";
 import { ProgressLine } from "../print/progress-line.ts";
 import type { TargetOptions } from "../target/target-options.ts";
-import { ConnectedPlaces } from "./connected-places.ts";
+import { ConnectedLocations } from "./connected-locations.ts";
 import { CopyProgress } from "./copy-progress.ts";
 import { COPY_CONCURRENCY, copyBetween } from "./copy-between.ts";
 import { describeCopyError } from "./copy-error.ts";
-import { checkTexts, type CopyPlace, kindOfPlace, landingOf } from "./copy-place.ts";
+import { checkTexts, type CopyLocation, kindAt, landingOf } from "./copy-location.ts";
 import { countSource } from "./count-source.ts";
 import { FrugalMemory } from "./frugal-memory.ts";
 import { complainAboutSetId } from "./set-id-warning.ts";
@@ -33,15 +33,15 @@ export async function copyAll(paths: readonly string[], options: CopyOptions): P
   if (paths.length < 2)
     throw usageFailure("cp needs a source and a destination; see 'exec-server cp --help'");
   checkTexts(paths);
-  const places = new ConnectedPlaces(options);
+  const locations = new ConnectedLocations(options);
   try {
-    const opened: CopyPlace[] = [];
-    for (const text of paths) opened.push(await places.open(text));
+    const opened: CopyLocation[] = [];
+    for (const text of paths) opened.push(await locations.open(text));
     return await untilInterrupted((signal) => new CopyRun(options, signal).run(opened), CONTINUE);
   } catch (error) {
-    throw places.failure(error, CONTINUE);
+    throw locations.failure(error, CONTINUE);
   } finally {
-    await places.close();
+    await locations.close();
   }
 }
 
@@ -64,11 +64,11 @@ class CopyRun {
     this.#line = options.quiet === true ? undefined : ProgressLine.onStderr(() => this.#progress.line());
   }
 
-  async run(places: readonly CopyPlace[]): Promise<boolean> {
-    const sources = places.slice(0, -1);
-    const destination = places.at(-1)!;
+  async run(locations: readonly CopyLocation[]): Promise<boolean> {
+    const sources = locations.slice(0, -1);
+    const destination = locations.at(-1)!;
     try {
-      if (sources.length > 1 && (await kindOfPlace(destination)) !== "directory")
+      if (sources.length > 1 && (await kindAt(destination)) !== "directory")
         throw new Failure(
           `${destination.text}: several sources need a directory that exists; create it first`,
         );
@@ -81,7 +81,7 @@ class CopyRun {
     return this.#failed.length === 0 && this.#skipped.length === 0;
   }
 
-  async #count(sources: readonly CopyPlace[]): Promise<void> {
+  async #count(sources: readonly CopyLocation[]): Promise<void> {
     const total = { files: 0, bytes: 0 };
     try {
       for (const source of sources) await countSource(source, total, this.#signal);
@@ -91,12 +91,12 @@ class CopyRun {
     }
   }
 
-  async #one(source: CopyPlace, destination: CopyPlace): Promise<void> {
+  async #one(source: CopyLocation, destination: CopyLocation): Promise<void> {
     try {
-      const kind = await kindOfPlace(source);
+      const kind = await kindAt(source);
       if (kind === undefined) throw new Failure(`${source.text}: no such file or directory`);
       if (kind === "other") throw new Failure(`${source.text}: it is neither a file nor a directory`);
-      const result = await this.#place(source, kind, destination);
+      const result = await this.#location(source, kind, destination);
       this.#progress.add(result);
       this.#skipped.push(...result.skipped);
       if (result.withoutSetId !== undefined) this.#withoutSetId.push(result.withoutSetId);
@@ -109,7 +109,11 @@ class CopyRun {
     }
   }
 
-  async #place(source: CopyPlace, kind: "file" | "directory", destination: CopyPlace): Promise<TreeResult> {
+  async #location(
+    source: CopyLocation,
+    kind: "file" | "directory",
+    destination: CopyLocation,
+  ): Promise<TreeResult> {
     if (kind === "file") return this.#copy(source, (await landingOf(source, kind, destination)).target);
     const unfinished = UnfinishedTree.beside(destination, source);
     if (await unfinished.exists()) return this.#newTree(source, destination, unfinished);
@@ -120,7 +124,11 @@ class CopyRun {
   }
 
   /** A directory under a new name is marked until it is complete, so that the same command goes on with it. */
-  async #newTree(source: CopyPlace, target: CopyPlace, unfinished: UnfinishedTree): Promise<TreeResult> {
+  async #newTree(
+    source: CopyLocation,
+    target: CopyLocation,
+    unfinished: UnfinishedTree,
+  ): Promise<TreeResult> {
     const failed = this.#failed.length;
     try {
       const result = await this.#tree(source, target, unfinished);
@@ -128,15 +136,15 @@ class CopyRun {
       return result;
     } catch (error) {
       // What has not begun, or can never be complete, is not continued. Without a connection the mark has to stay.
-      if (error instanceof SelfCopy || (await kindOfPlace(target).catch(() => "other")) === undefined)
+      if (error instanceof SelfCopy || (await kindAt(target).catch(() => "other")) === undefined)
         await unfinished.clear().catch(() => {});
       throw error;
     }
   }
 
   /** A directory that is copied into one that exists is marked for as long as it takes. */
-  async #merge(source: CopyPlace, target: CopyPlace, destination: CopyPlace): Promise<TreeResult> {
-    const isThere = (await kindOfPlace(target)) === "directory";
+  async #merge(source: CopyLocation, target: CopyLocation, destination: CopyLocation): Promise<TreeResult> {
+    const isThere = (await kindAt(target)) === "directory";
     const mark = UnfinishedTree.in(isThere ? target : destination);
     for (const directory of isThere ? [destination, target] : [destination])
       await UnfinishedTree.sweep(directory);
@@ -149,7 +157,7 @@ class CopyRun {
     }
   }
 
-  async #tree(source: CopyPlace, target: CopyPlace, mark: UnfinishedTree): Promise<TreeResult> {
+  async #tree(source: CopyLocation, target: CopyLocation, mark: UnfinishedTree): Promise<TreeResult> {
     const itself = (): SelfCopy =>
       new SelfCopy(`${target.text} is inside ${source.text}: a directory cannot be copied into itself`);
     if (await mark.isIn(source)) throw itself();
@@ -162,7 +170,11 @@ class CopyRun {
     return this.#copy(source, target, { filter });
   }
 
-  #copy(source: CopyPlace, target: CopyPlace, given: Pick<TreeOptions, "filter"> = {}): Promise<TreeResult> {
+  #copy(
+    source: CopyLocation,
+    target: CopyLocation,
+    given: Pick<TreeOptions, "filter"> = {},
+  ): Promise<TreeResult> {
     const memory = new FrugalMemory({ receives: source.files !== undefined });
     const options: TreeOptions = {
       ...given,
@@ -181,7 +193,7 @@ class CopyRun {
     return copyBetween(source, target, options);
   }
 
-  #fail(error: FileError, source: CopyPlace, target: CopyPlace): void {
+  #fail(error: FileError, source: CopyLocation, target: CopyLocation): void {
     const { path, message } = describeCopyError(error, [source, target]);
     this.#complain(path, message);
   }

@@ -1,13 +1,13 @@
 import type { TreeOptions, TreeResult } from "../../../client/files/trees.ts";
-import type { CopyPlace } from "./copy-place.ts";
+import type { CopyLocation } from "./copy-location.ts";
 
 /** Small files are limited by the number of requests under way, not by bytes. */
 export const COPY_CONCURRENCY = 24;
 
-/** Copies from one place to another, at least one of which is on a server. */
+/** Copies from one location to another, at least one of which is on a server. */
 export function copyBetween(
-  source: CopyPlace,
-  destination: CopyPlace,
+  source: CopyLocation,
+  destination: CopyLocation,
   options: TreeOptions,
 ): Promise<TreeResult> {
   const [from, to] = [source.files, destination.files];

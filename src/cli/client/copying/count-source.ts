@@ -1,7 +1,7 @@
 import type { Stats } from "node:fs";
 import { lstat, readdir, stat } from "node:fs/promises";
 import { join, posix } from "node:path";
-import type { CopyPlace } from "./copy-place.ts";
+import type { CopyLocation } from "./copy-location.ts";
 
 /** What there is to copy. */
 export interface Total {
@@ -13,7 +13,7 @@ export interface Total {
  * Counts the files of a source, without links and special files. It runs beside the copy, to tell how much is left;
  * what cannot be read is left to the copy to report.
  */
-export async function countSource(source: CopyPlace, total: Total, signal: AbortSignal): Promise<void> {
+export async function countSource(source: CopyLocation, total: Total, signal: AbortSignal): Promise<void> {
   const { kind, size } = await rootOf(source);
   if (kind === "file") {
     total.files += 1;
@@ -36,13 +36,13 @@ interface Entry {
   readonly size: number;
 }
 
-async function rootOf({ files, path }: CopyPlace): Promise<{ kind: string; size: number }> {
+async function rootOf({ files, path }: CopyLocation): Promise<{ kind: string; size: number }> {
   if (files !== undefined) return files.stat(path);
   const found = await stat(path);
   return { kind: kindOf(found), size: found.size };
 }
 
-async function entriesOf({ files }: CopyPlace, path: string, signal: AbortSignal): Promise<Entry[]> {
+async function entriesOf({ files }: CopyLocation, path: string, signal: AbortSignal): Promise<Entry[]> {
   if (files !== undefined) {
     const entries = await files.listDetails(path, { signal });
     return entries.map(({ name, kind, size }) => ({ path: posix.join(path, name), kind, size }));

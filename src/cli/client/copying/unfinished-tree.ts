@@ -2,7 +2,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { lstat, mkdir, readdir, realpath, rm, rmdir } from "node:fs/promises";
 import { basename, dirname, posix, resolve } from "node:path";
 import { isRunning, machine } from "../../../client/files/local/temporary-names.ts";
-import { type CopyPlace, inPlace, isMissing, placeFailure, siblingOf } from "./copy-place.ts";
+import { type CopyLocation, childOf, isMissing, locationFailure, siblingOf } from "./copy-location.ts";
 
 const MARK = /^\.exec-server-part-[0-9a-f]{16}-[0-9a-f]{16}$/;
 /** Made by `in`: the machine and the process that has made it, and something random. */
@@ -19,7 +19,7 @@ export function isMark(name: string): boolean {
  */
 export class UnfinishedTree {
   readonly name: string;
-  readonly #place: CopyPlace;
+  readonly #location: CopyLocation;
   /** For messages: who may not write a name beside the copy may not write the copy either. */
   readonly #directory: string;
 
@@ -27,62 +27,62 @@ export class UnfinishedTree {
    * A mark beside a directory that is copied under a new name, until the copy is complete. Without it, the same command
    * would find a directory there, and copy into it.
    */
-  static beside(destination: CopyPlace, source: CopyPlace): UnfinishedTree {
+  static beside(destination: CopyLocation, source: CopyLocation): UnfinishedTree {
     const name = markName(shortHash(nameOf(destination)), shortHash(identityOf(source)));
     return new UnfinishedTree(siblingOf(destination, name));
   }
 
   /** A mark in a directory that is copied into, for the time of the copy. */
-  static in(directory: CopyPlace): UnfinishedTree {
+  static in(directory: CopyLocation): UnfinishedTree {
     const pid = process.pid.toString(16).padStart(8, "0");
     const name = markName(`${machine()}${pid}`, randomBytes(8).toString("hex"));
-    return new UnfinishedTree(inPlace(directory, name));
+    return new UnfinishedTree(childOf(directory, name));
   }
 
   /** Removes marks of that kind whose command was killed before it could. Never rejects: the copy does not need it. */
-  static async sweep(directory: CopyPlace): Promise<void> {
+  static async sweep(directory: CopyLocation): Promise<void> {
     try {
       for (const name of await namesIn(directory))
-        if (isAbandoned(name)) await removeEmpty(inPlace(directory, name)).catch(() => {});
+        if (isAbandoned(name)) await removeEmpty(childOf(directory, name)).catch(() => {});
     } catch {
       // The copy itself tells what cannot be reached.
     }
   }
 
-  private constructor(place: CopyPlace) {
-    this.#place = place;
-    this.name = nameOf(place);
-    this.#directory = `${place.prefix}${dirname(place.path)}`;
+  private constructor(location: CopyLocation) {
+    this.#location = location;
+    this.name = nameOf(location);
+    this.#directory = `${location.prefix}${dirname(location.path)}`;
   }
 
   async exists(): Promise<boolean> {
     try {
-      return await isDirectory(this.#place);
+      return await isDirectory(this.#location);
     } catch (error) {
-      throw placeFailure(error, this.#directory);
+      throw locationFailure(error, this.#directory);
     }
   }
 
   async mark(): Promise<void> {
-    const { files, path } = this.#place;
+    const { files, path } = this.#location;
     try {
       if (files === undefined) await mkdir(path);
       else await files.mkdir(path, { recursive: false });
     } catch (error) {
-      throw placeFailure(error, this.#directory);
+      throw locationFailure(error, this.#directory);
     }
   }
 
   async clear(): Promise<void> {
-    const { files, path } = this.#place;
+    const { files, path } = this.#location;
     if (files === undefined) await rm(path, { recursive: true, force: true });
     else await files.remove(path, { recursive: true, force: true });
   }
 
   /** Whether it is in the source, and the source on the machine where the mark is. */
-  async isIn(source: CopyPlace): Promise<boolean> {
+  async isIn(source: CopyLocation): Promise<boolean> {
     try {
-      const [root, path] = await Promise.all([canonical(source), canonical(this.#place)]);
+      const [root, path] = await Promise.all([canonical(source), canonical(this.#location)]);
       return path.startsWith(root === "/" ? root : `${root}/`) && (await isDirectory({ ...source, path }));
     } catch {
       return false; // The copy itself tells what cannot be reached.
@@ -90,7 +90,7 @@ export class UnfinishedTree {
   }
 }
 
-async function isDirectory({ files, path }: CopyPlace): Promise<boolean> {
+async function isDirectory({ files, path }: CopyLocation): Promise<boolean> {
   try {
     if (files === undefined) return (await lstat(path)).isDirectory();
     return (await files.stat(path)).kind === "directory";
@@ -100,7 +100,7 @@ async function isDirectory({ files, path }: CopyPlace): Promise<boolean> {
   }
 }
 
-async function namesIn({ files, path }: CopyPlace): Promise<readonly string[]> {
+async function namesIn({ files, path }: CopyLocation): Promise<readonly string[]> {
   if (files === undefined) return readdir(path);
   return (await files.list(path)).map(({ name }) => name);
 }
@@ -111,12 +111,12 @@ function isAbandoned(name: string): boolean {
   return madeOn === machine() && !isRunning(Number.parseInt(pid, 16));
 }
 
-async function removeEmpty({ files, path }: CopyPlace): Promise<void> {
+async function removeEmpty({ files, path }: CopyLocation): Promise<void> {
   if (files === undefined) await rmdir(path);
   else await files.remove(path, { recursive: false, force: true });
 }
 
-function canonical({ files, path }: CopyPlace): Promise<string> {
+function canonical({ files, path }: CopyLocation): Promise<string> {
   return files === undefined ? realpath(path) : files.realpath(path);
 }
 
@@ -124,11 +124,11 @@ function markName(one: string, other: string): string {
   return `.exec-server-part-${one}-${other}`;
 }
 
-function nameOf({ files, path }: CopyPlace): string {
+function nameOf({ files, path }: CopyLocation): string {
   return files === undefined ? basename(resolve(path)) : posix.basename(path);
 }
 
-function identityOf({ files, path, prefix }: CopyPlace): string {
+function identityOf({ files, path, prefix }: CopyLocation): string {
   return `${prefix}${files === undefined ? resolve(path) : posix.normalize(path)}`;
 }
 

@@ -130,7 +130,7 @@ function namedOnes(words: readonly string[]): Wanted[] {
     throw usageFailure("which executors? Name them (FLEET/NAME …), or choose them by labels with --on");
   const byFleet = new Map<string, { readonly named: NamedFleet; readonly ids: Set<string> }>();
   for (const word of words) {
-    const { named, id } = placeOf(word);
+    const { named, id } = parseExecutor(word);
     const wanted = byFleet.get(named.name) ?? { named, ids: new Set() };
     wanted.ids.add(id);
     byFleet.set(named.name, wanted);
@@ -139,7 +139,7 @@ function namedOnes(words: readonly string[]): Wanted[] {
 }
 
 /** `FLEET/NAME`, or a name in the only fleet. */
-function placeOf(word: string): { readonly named: NamedFleet; readonly id: string } {
+function parseExecutor(word: string): { readonly named: NamedFleet; readonly id: string } {
   const parts = word.split("/");
   const [first = "", second] = parts;
   if (parts.length > 2 || first === "" || second === "")

@@ -2,7 +2,7 @@ import { readFile, stat } from "node:fs/promises";
 import { basename, join, posix } from "node:path";
 import ignore, { type Ignore } from "ignore";
 import type { TreeEntry } from "../../../client/files/trees.ts";
-import { type CopyPlace, isMissing, placeFailure } from "../copying/copy-place.ts";
+import { type CopyLocation, isMissing, locationFailure } from "../copying/copy-location.ts";
 
 /** A larger file has no patterns that somebody has written. */
 const MAX_PATTERNS_BYTES = 1024 * 1024;
@@ -17,17 +17,17 @@ export interface ExclusionOptions {
 
 /** Decides what is left alone, on both sides. Files of patterns are read once, so it serves one pass. */
 export class Exclusion {
-  readonly #source: CopyPlace;
+  readonly #source: CopyLocation;
   readonly #gitignore: boolean;
   readonly #given: Ignore;
   readonly #files = new Map<string, Promise<Ignore | undefined>>();
 
   /** Undefined if nothing is excluded. */
-  static of(source: CopyPlace, options: ExclusionOptions): Exclusion | undefined {
+  static of(source: CopyLocation, options: ExclusionOptions): Exclusion | undefined {
     return options.patterns.length === 0 && !options.gitignore ? undefined : new Exclusion(source, options);
   }
 
-  private constructor(source: CopyPlace, { patterns, gitignore }: ExclusionOptions) {
+  private constructor(source: CopyLocation, { patterns, gitignore }: ExclusionOptions) {
     this.#source = source;
     this.#gitignore = gitignore;
     this.#given = newIgnore().add([...patterns]);
@@ -87,7 +87,7 @@ export class Exclusion {
     } catch (error) {
       const { code, errno } = error as { code?: unknown; errno?: unknown };
       if (isMissing(error) || code === "ENOTDIR" || errno === "ENOTDIR") return undefined;
-      throw placeFailure(error, `${prefix}${file}`);
+      throw locationFailure(error, `${prefix}${file}`);
     }
   }
 }

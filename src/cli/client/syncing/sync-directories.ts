@@ -1,5 +1,5 @@
-import { ConnectedPlaces } from "../copying/connected-places.ts";
-import { checkTexts, type CopyPlace } from "../copying/copy-place.ts";
+import { ConnectedLocations } from "../copying/connected-locations.ts";
+import { checkTexts, type CopyLocation } from "../copying/copy-location.ts";
 import { complainAboutSetId } from "../copying/set-id-warning.ts";
 import { untilInterrupted } from "../outcome/until-interrupted.ts";
 import { usageFailure } from "../outcome/failure.ts";
@@ -8,7 +8,7 @@ import { print, printJson } from "../print/output.ts";
 import { someOf } from "../print/some-of.ts";
 import type { TargetOptions } from "../target/target-options.ts";
 import { Exclusion } from "./exclusion.ts";
-import { checkSeparate } from "./separate-places.ts";
+import { checkSeparate } from "./separate-locations.ts";
 import { type PassOptions, syncOnce } from "./sync-pass.ts";
 import { changeLines, type PassResult, passAsJson, summaryLine } from "./sync-report.ts";
 
@@ -32,28 +32,28 @@ export async function syncDirectories(from: string, to: string, options: SyncOpt
   if (options.watch === true && options.dryRun === true)
     throw usageFailure("--watch and --dry-run exclude each other");
   checkTexts([from, to]);
-  const places = new ConnectedPlaces(options);
+  const locations = new ConnectedLocations(options);
   try {
-    const source = await places.open(from);
-    const destination = await places.open(to);
+    const source = await locations.open(from);
+    const destination = await locations.open(to);
     return await untilInterrupted(async (signal) => {
       await checkSeparate(source, destination);
       if (options.watch !== true) return syncAndReport(source, destination, options, signal);
       const { SyncWatch } = await import("./sync-watch.ts");
       const passes = (): PassOptions => passOptions(source, options);
-      await new SyncWatch(source, destination, passes, options).run(places.hosts, signal);
+      await new SyncWatch(source, destination, passes, options).run(locations.hosts, signal);
       return true;
     }, CONTINUE);
   } catch (error) {
-    throw places.failure(error, CONTINUE);
+    throw locations.failure(error, CONTINUE);
   } finally {
-    await places.close();
+    await locations.close();
   }
 }
 
 async function syncAndReport(
-  source: CopyPlace,
-  destination: CopyPlace,
+  source: CopyLocation,
+  destination: CopyLocation,
   options: SyncOptions,
   signal: AbortSignal,
 ): Promise<boolean> {
@@ -74,7 +74,7 @@ async function syncAndReport(
 }
 
 /** Options of a pass over everything. */
-function passOptions(source: CopyPlace, options: SyncOptions): PassOptions {
+function passOptions(source: CopyLocation, options: SyncOptions): PassOptions {
   const { exclude = [], gitignore = false } = options;
   return {
     deletes: options.delete === true,

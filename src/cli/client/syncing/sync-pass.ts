@@ -4,7 +4,7 @@ import { ChangedFileError } from "../../../client/files/local/tree-copy.ts";
 import type { TreeOptions } from "../../../client/files/trees.ts";
 import { COPY_CONCURRENCY, copyBetween } from "../copying/copy-between.ts";
 import { describeCopyError } from "../copying/copy-error.ts";
-import type { CopyPlace } from "../copying/copy-place.ts";
+import type { CopyLocation } from "../copying/copy-location.ts";
 import { CopyProgress } from "../copying/copy-progress.ts";
 import { countSource } from "../copying/count-source.ts";
 import { FrugalMemory } from "../copying/frugal-memory.ts";
@@ -33,8 +33,8 @@ export interface PassOptions {
 
 /** Makes the destination like the source, once. Errors about single files are told, and in the result. */
 export async function syncOnce(
-  source: CopyPlace,
-  destination: CopyPlace,
+  source: CopyLocation,
+  destination: CopyLocation,
   options: PassOptions,
   signal: AbortSignal,
 ): Promise<PassResult> {
@@ -86,7 +86,7 @@ export async function syncOnce(
 }
 
 /** Runs beside the pass, to tell how much is left. Excluded files count as well, as long as nobody has looked at them. */
-async function count(source: CopyPlace, progress: CopyProgress, signal: AbortSignal): Promise<void> {
+async function count(source: CopyLocation, progress: CopyProgress, signal: AbortSignal): Promise<void> {
   const total = { files: 0, bytes: 0 };
   try {
     await countSource(source, total, signal);
@@ -96,7 +96,7 @@ async function count(source: CopyPlace, progress: CopyProgress, signal: AbortSig
   }
 }
 
-function passFailure(error: unknown, source: CopyPlace, destination: CopyPlace): unknown {
+function passFailure(error: unknown, source: CopyLocation, destination: CopyLocation): unknown {
   if (!(error instanceof FileError)) return error;
   if (error instanceof EmptySourceError)
     return new Failure(

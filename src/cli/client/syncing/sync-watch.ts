@@ -1,6 +1,6 @@
 import { ConnectionError } from "../../../base/errors.ts";
 import type { Host } from "../../../client/host/host.ts";
-import { type CopyPlace, kindOfPlace } from "../copying/copy-place.ts";
+import { type CopyLocation, kindAt } from "../copying/copy-location.ts";
 import { Failure, oneLine } from "../outcome/failure.ts";
 import { complain } from "../print/complain.ts";
 import { print } from "../print/output.ts";
@@ -13,8 +13,8 @@ import { goneFailure, watchSource } from "./watch-source.ts";
 
 /** Makes a directory like another, and keeps it so. */
 export class SyncWatch {
-  readonly #source: CopyPlace;
-  readonly #destination: CopyPlace;
+  readonly #source: CopyLocation;
+  readonly #destination: CopyLocation;
   readonly #newPass: () => PassOptions;
   readonly #printing: { readonly quiet?: boolean; readonly json?: boolean };
   /** With the patterns as they are now. */
@@ -23,8 +23,8 @@ export class SyncWatch {
   #isBehind = false;
 
   constructor(
-    source: CopyPlace,
-    destination: CopyPlace,
+    source: CopyLocation,
+    destination: CopyLocation,
     newPass: () => PassOptions,
     printing: { readonly quiet?: boolean; readonly json?: boolean },
   ) {
@@ -73,7 +73,7 @@ export class SyncWatch {
       return await this.#sync(this.#isBehind ? "everything" : changed, changes, signal);
     } catch (error) {
       if (!(error instanceof Failure) || error.exitCode !== undefined) throw error;
-      if ((await kindOfPlace(this.#source)) === undefined) throw goneFailure(this.#source);
+      if ((await kindAt(this.#source)) === undefined) throw goneFailure(this.#source);
       complain(error.message);
       this.#isBehind = true;
       return undefined;

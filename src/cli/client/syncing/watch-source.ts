@@ -3,12 +3,12 @@ import { posix } from "node:path";
 import { CapabilityError, ExecError } from "../../../base/errors.ts";
 import { pathFromUri } from "../../../base/file-uri.ts";
 import type { Files } from "../../../client/files/files.ts";
-import { type CopyPlace, placeFailure } from "../copying/copy-place.ts";
+import { type CopyLocation, locationFailure } from "../copying/copy-location.ts";
 import { Failure } from "../outcome/failure.ts";
 import { SourceChanges } from "./source-changes.ts";
 
 /** Watches a directory until the signal is aborted. Resolves when no change can be missed any more. */
-export async function watchSource(source: CopyPlace, signal: AbortSignal): Promise<SourceChanges> {
+export async function watchSource(source: CopyLocation, signal: AbortSignal): Promise<SourceChanges> {
   const changes = new SourceChanges();
   const gone = goneFailure(source);
   try {
@@ -21,7 +21,7 @@ export async function watchSource(source: CopyPlace, signal: AbortSignal): Promi
 }
 
 /** Ends the watch: nothing is deleted because of it. */
-export function goneFailure({ text }: CopyPlace): Failure {
+export function goneFailure({ text }: CopyLocation): Failure {
   return new Failure(`${text} is gone`);
 }
 
@@ -32,14 +32,14 @@ async function watchHere(
   signal: AbortSignal,
 ): Promise<void> {
   const { watchTree } = await import("../../../capabilities/files/watch-tree.ts");
-  const { ownPlace } = await import("../../../capabilities/files/place.ts");
+  const { ownLocation } = await import("../../../capabilities/files/location.ts");
   const root = await realpath(path);
-  const close = await watchTree(ownPlace(root), {
+  const close = await watchTree(ownLocation(root), {
     recursive: true,
-    onChange: async ({ places, overflow, ended }) => {
+    onChange: async ({ locations, overflow, ended }) => {
       if (overflow) changes.noteEverything();
       // What is not UTF-8 cannot be copied.
-      const paths = places.map(({ uri }) => pathFromUri(uri)).filter((one) => typeof one === "string");
+      const paths = locations.map(({ uri }) => pathFromUri(uri)).filter((one) => typeof one === "string");
       changes.note(paths.map((one) => below(root, one)));
       if (ended) changes.end(gone);
     },
@@ -71,8 +71,8 @@ function below(root: string, path: string): string {
   return path.slice(root === "/" ? 1 : root.length + 1);
 }
 
-function watchFailure(error: unknown, { text }: CopyPlace): unknown {
+function watchFailure(error: unknown, { text }: CopyLocation): unknown {
   if (error instanceof CapabilityError || (error instanceof ExecError && error.code === "UNSUPPORTED"))
     return new Failure(`${text} cannot be watched: ${error.message}; without --watch it can be synced once`);
-  return placeFailure(error, text);
+  return locationFailure(error, text);
 }

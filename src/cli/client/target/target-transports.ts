@@ -4,7 +4,7 @@ import type { OpenTransport } from "../../../client/link/connectors.ts";
 import { observed } from "../../../client/link/observed-transport.ts";
 import type { Purpose } from "./connect-target.ts";
 import { connectOwn } from "./own-server/connect-own.ts";
-import { findOwnPlace } from "./own-server/place.ts";
+import { ownServerPaths } from "./own-server/own-server-paths.ts";
 import { keptCommand } from "./program/kept-command.ts";
 import { serverChild } from "./program/server-child.ts";
 import { resolveTarget } from "./resolve-target.ts";
@@ -40,7 +40,7 @@ async function transports(target: Target, purpose: Purpose): Promise<Transports>
     case "own":
       // Starts the server if there is none.
       await (await connectOwn({})).close();
-      return transportsTo(socketUrl(findOwnPlace().socket), {});
+      return transportsTo(socketUrl(ownServerPaths().socket), {});
     case "url": {
       const { url, kind: _kind, name: _name, ...more } = target;
       return transportsTo(url, more);

@@ -24,7 +24,7 @@ export async function withSecondDigest(
     throw usageFailure(
       `'${name}' has two tokens already; 'exec-server token retire ${name} --table ${path}' ends the older one`,
     );
-  const { start, end } = placeOf(old!, text);
+  const { start, end } = rangeOf(old!, text);
   const quoted = text.slice(start, end);
   // A single digest may be written without brackets.
   const isAlone = text.slice(0, start).trimEnd().endsWith("=");
@@ -39,7 +39,7 @@ export async function withoutOlderDigest(path: string, text: string, name: strin
   const [old, second] = found.sha256;
   if (second === undefined)
     throw usageFailure(`'${name}' has only one token; to end it, remove its lines from ${path}`);
-  const { start, end } = placeOf(old!, text);
+  const { start, end } = rangeOf(old!, text);
   const changed = `${text.slice(0, start)}${text.slice(end).replace(/^\s*,\s*/, "")}`;
   return checked(path, changed, replaced(before, { ...found, sha256: [second] }));
 }
@@ -60,7 +60,7 @@ function replaced(before: readonly TableEntry[], entry: TableEntry): TableEntry[
 }
 
 /** Where a digest is, with its quotes. It is in the table only once, except in comments. */
-function placeOf(sha256: string, text: string): { start: number; end: number } {
+function rangeOf(sha256: string, text: string): { start: number; end: number } {
   const lineBefore = (at: number): string => text.slice(text.lastIndexOf("\n", at) + 1, at);
   for (const { 0: found, index } of text.matchAll(/["'][0-9a-f]{64}["']/gi))
     if (found.toLowerCase().includes(sha256) && !lineBefore(index).includes("#"))

@@ -107,7 +107,7 @@ export function withinDirectory<T>(path: string, work: (within: string) => Promi
   if (!IS_LINUX) return work(path);
   return inDirectory(
     path,
-    async (directory) => work((await placeOf(directory)) === undefined ? path : descriptorPath(directory)),
+    async (directory) => work((await pathOf(directory)) === undefined ? path : descriptorPath(directory)),
     O_PATH,
   );
 }
@@ -135,7 +135,7 @@ async function inDirectory<T>(
 
 async function openInPlace(path: string, flags: number): Promise<FileHandle> {
   const file = await open(path, flags | O_NOFOLLOW);
-  const place = await placeOf(file);
+  const place = await pathOf(file);
   // What was removed since it was opened was there.
   if (place === undefined || place === path || place === `${path} (deleted)`) return file;
   await file.close();
@@ -147,7 +147,7 @@ function replaced(code: "ELOOP" | "ENOTDIR"): Error {
 }
 
 /** Path of an open file; undefined if the system does not tell it, or not as text. */
-async function placeOf(file: FileHandle): Promise<string | undefined> {
+async function pathOf(file: FileHandle): Promise<string | undefined> {
   if (!IS_LINUX) return undefined;
   try {
     const place = await readlink(descriptorPath(file));

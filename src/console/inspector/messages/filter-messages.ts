@@ -23,7 +23,7 @@ export function filterMessages(
 }
 
 /** The place of the message with a number, or of the next one that is still there. */
-export function placeOf(messages: readonly LoggedMessage[], number: number): number {
+export function indexOfMessage(messages: readonly LoggedMessage[], number: number): number {
   let low = 0;
   let high = messages.length;
   while (low < high) {

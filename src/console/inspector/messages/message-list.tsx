@@ -6,7 +6,7 @@ import { formatBytes, formatMs } from "../../ui/format.ts";
 import { Icon } from "../../ui/icon.tsx";
 import { rowWindow, scrollTo } from "../../ui/row-window.ts";
 import { visibleText } from "../../../base/visible-text.ts";
-import { placeOf } from "./filter-messages.ts";
+import { indexOfMessage } from "./filter-messages.ts";
 import type { LoggedMessage } from "./message-log.ts";
 
 const ROW_PX = 28;
@@ -28,7 +28,7 @@ export function MessageList({ messages, selected, onSelect }: MessageListProps) 
   /** The message at the top, which stays there when older ones are dropped. */
   const anchor = useRef(0);
   const follower = useMemo(() => new EndFollower(isFollowing, END_PX), []);
-  const current = selected === undefined ? -1 : placeOf(messages, selected.number);
+  const current = selected === undefined ? -1 : indexOfMessage(messages, selected.number);
   useLayoutEffect(() => {
     const element = list.current!;
     const measure = (): void => {
@@ -47,10 +47,10 @@ export function MessageList({ messages, selected, onSelect }: MessageListProps) 
   useLayoutEffect(() => {
     const element = list.current!;
     if (!isMeasured) return;
-    const place = placeOf(messages, anchor.current);
+    const index = indexOfMessage(messages, anchor.current);
     if (isFollowing.value) follower.scrollToEnd(element);
-    else if (place !== Math.floor(element.scrollTop / ROW_PX))
-      follower.scroll(element, place * ROW_PX + (element.scrollTop % ROW_PX));
+    else if (index !== Math.floor(element.scrollTop / ROW_PX))
+      follower.scroll(element, index * ROW_PX + (element.scrollTop % ROW_PX));
   }, [messages, messages.length, messages[0], view.value.height]);
   const onScroll = (): void => {
     const element = list.current!;
@@ -58,12 +58,12 @@ export function MessageList({ messages, selected, onSelect }: MessageListProps) 
     anchor.current = messages[Math.floor(element.scrollTop / ROW_PX)]?.number ?? 0;
     view.value = { ...view.value, top: element.scrollTop };
   };
-  const select = (place: number): void => {
-    const message = messages[Math.max(0, Math.min(messages.length - 1, place))];
+  const select = (index: number): void => {
+    const message = messages[Math.max(0, Math.min(messages.length - 1, index))];
     if (message === undefined) return;
     isFollowing.value = false;
     onSelect(message);
-    follower.scroll(list.current!, scrollTo(placeOf(messages, message.number), view.value, ROW_PX));
+    follower.scroll(list.current!, scrollTo(indexOfMessage(messages, message.number), view.value, ROW_PX));
   };
   const onKeyDown = (event: KeyboardEvent): void => {
     const page = Math.max(1, Math.floor(view.value.height / ROW_PX) - 1);

@@ -1,5 +1,5 @@
 import { beforeEach, expect, it, vi } from "vitest";
-import { filterMessages, placeOf } from "./filter-messages.ts";
+import { filterMessages, indexOfMessage } from "./filter-messages.ts";
 import { hideSecrets } from "./hide-secrets.ts";
 import { MessageLog } from "./message-log.ts";
 import { readEnvelope } from "./read-envelope.ts";
@@ -137,7 +137,7 @@ it("messages are filtered by words and direction, and found by their number", ()
   expect(found("FS")).toEqual([2, 5]);
   expect(found("fs read")).toEqual([5]);
   expect(found("", "received")).toEqual([2]);
-  expect(placeOf(log.messages, 1)).toBe(0);
-  expect(placeOf(log.messages, 4)).toBe(2);
-  expect(placeOf(log.messages, 99)).toBe(4);
+  expect(indexOfMessage(log.messages, 1)).toBe(0);
+  expect(indexOfMessage(log.messages, 4)).toBe(2);
+  expect(indexOfMessage(log.messages, 99)).toBe(4);
 });

@@ -19,7 +19,7 @@ type FoundRoots = Result<"capabilityRoots/discoverV1">;
 /** The same handlers, except that what has a policy is searched inside its sandbox. */
 export function confinedDiscoveryHandlers(
   direct: ReturnType<typeof discoveryHandlers>,
-  { places, helpers, policyOf }: ConfinedFilesOptions,
+  { locations, helpers, policyOf }: ConfinedFilesOptions,
 ) {
   /** A sandbox that fails concerns only the roots that are to be searched in it. */
   const searchInside = async (client: FileClient, root: Root, policy: FilePolicy): Promise<FoundRoots> => {
@@ -42,7 +42,7 @@ export function confinedDiscoveryHandlers(
     "capabilityRoots/discoverV1": async (client, params) => {
       if (params.roots.length > MAX_ROOTS) return direct["capabilityRoots/discoverV1"](client, params);
       const policies = params.roots.map(({ path, sandbox }) => {
-        checkPath(path, client, places);
+        checkPath(path, client, locations);
         return policyOf(sandbox, client);
       });
       const found: FoundRoots["roots"] = [];
@@ -58,7 +58,7 @@ export function confinedDiscoveryHandlers(
     },
 
     "capabilities/discoverV2": async (client, params) => {
-      checkPath(params.cwd, client, places);
+      checkPath(params.cwd, client, locations);
       const policy = policyOf(params.sandbox, client);
       return policy === undefined
         ? direct["capabilities/discoverV2"](client, params)

@@ -9,7 +9,7 @@ import { JsonText } from "../../../rpc/json-text.ts";
 import type { FileClient } from "../file-client.ts";
 import { watchesOf } from "../file-watches.ts";
 import { handlesOf } from "../open-handles.ts";
-import type { Places } from "../places.ts";
+import type { Locations } from "../locations.ts";
 import type { fileHandlers } from "../file-handlers.ts";
 import { metadataOnWire } from "../entries.ts";
 import { noBase64 } from "../whole-files.ts";
@@ -26,7 +26,7 @@ const FOLLOWED = { followSymlinks: true };
 const PATHS = ["path", "sourcePath", "destinationPath", "from", "to"] as const;
 
 export interface ConfinedFilesOptions {
-  readonly places: Places;
+  readonly locations: Locations;
   readonly helpers: FileHelpers;
   /** The policy of a request; undefined if it is not confined. Throws for a context that makes no sense. */
   readonly policyOf: (
@@ -86,7 +86,7 @@ class ConfinedFiles {
   #policyOf(client: FileClient, params: AnyParams): FilePolicy | undefined {
     const sandbox = params["sandbox"] as SandboxContext | null | undefined;
     if (sandbox !== undefined && sandbox !== null)
-      for (const name of PATHS) if (name in params) this.#options.places.at(String(params[name]), client);
+      for (const name of PATHS) if (name in params) this.#options.locations.at(String(params[name]), client);
     return this.#options.policyOf(sandbox, client);
   }
 
@@ -94,7 +94,9 @@ class ConfinedFiles {
   #readPlain(client: FileClient, policy: FilePolicy, method: MethodName, params: AnyParams): unknown {
     if (method !== "fs/readFile" && method !== "fs/getMetadata") return undefined;
     if (params["followSymlinks"] === false || !policy.readsDisk) return undefined;
-    const { path, followSymlinks } = this.#options.places.at(String(params["path"]), client).check(FOLLOWED);
+    const { path, followSymlinks } = this.#options.locations
+      .at(String(params["path"]), client)
+      .check(FOLLOWED);
     // The roots of the server are enforced in the helper as well.
     if (!followSymlinks) return undefined;
     const mayRead = (realPath: string): boolean => policy.isUnmasked(realPath);

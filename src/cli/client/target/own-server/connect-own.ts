@@ -4,26 +4,26 @@ import { connect } from "../../../../client/host/connect.ts";
 import type { ConnectOptions } from "../../../../client/host/open-host.ts";
 import type { Host } from "../../../../client/host/host.ts";
 import { Failure } from "../../outcome/failure.ts";
-import { findOwnPlace } from "./place.ts";
+import { ownServerPaths } from "./own-server-paths.ts";
 
 /** No network is in between: a server that is gone takes its sessions along. */
 const IMPATIENT = { recoveryTimeoutMs: 2_000 };
 
 /** Connects to the user's own server. If there is none, starts it. */
 export async function connectOwn(options: ConnectOptions): Promise<Host> {
-  const place = findOwnPlace();
-  const open = (): Promise<Host> => connect(socketUrl(place.socket), { ...options, ...IMPATIENT });
-  const host = place.exists ? await hostOrNobody(open) : undefined;
+  const paths = ownServerPaths();
+  const open = (): Promise<Host> => connect(socketUrl(paths.socket), { ...options, ...IMPATIENT });
+  const host = paths.exists ? await hostOrNobody(open) : undefined;
   if (host !== undefined) return host;
   const { startOwnServer } = await import("./start-own-server.ts");
-  return startOwnServer(place, () => hostOrNobody(open));
+  return startOwnServer(paths, () => hostOrNobody(open));
 }
 
 /** Connects to the user's own server if it runs. */
 export async function findOwn(options: ConnectOptions): Promise<Host | undefined> {
-  const place = findOwnPlace();
-  return place.exists
-    ? hostOrNobody(() => connect(socketUrl(place.socket), { ...options, ...IMPATIENT }))
+  const paths = ownServerPaths();
+  return paths.exists
+    ? hostOrNobody(() => connect(socketUrl(paths.socket), { ...options, ...IMPATIENT }))
     : undefined;
 }
 
@@ -39,7 +39,7 @@ async function hostOrNobody(open: () => Promise<Host>): Promise<Host | undefined
     if (error.code === "CONNECTION_CLOSED") return undefined;
     if (error.code === "TIMED_OUT")
       throw new Failure(
-        `your own server on ${findOwnPlace().socket} does not answer; it hangs, or was stopped`,
+        `your own server on ${ownServerPaths().socket} does not answer; it hangs, or was stopped`,
       );
     throw error;
   }

@@ -9,7 +9,7 @@ import { openLog } from "../../../shared/bounded-log-file.ts";
 import { describeFileError } from "../../../shared/describe-file-error.ts";
 import { Failure } from "../../outcome/failure.ts";
 import { neutralStart } from "./neutral-start.ts";
-import { findOwnPlace, type OwnPlace } from "./place.ts";
+import { ownServerPaths, type OwnServerPaths } from "./own-server-paths.ts";
 
 /** A loaded machine may need seconds; nobody waits longer without a word. */
 const START_DEADLINE_MS = 20_000;
@@ -23,8 +23,11 @@ const SHOWN_LOG_LINES = 3;
  * Starts the user's own server and connects to it. Of many commands that do so at once, the one that gets the lock
  * starts it, and the others wait. `open` resolves with undefined as long as nobody is there.
  */
-export async function startOwnServer(place: OwnPlace, open: () => Promise<Host | undefined>): Promise<Host> {
-  makeDirectory(place);
+export async function startOwnServer(
+  paths: OwnServerPaths,
+  open: () => Promise<Host | undefined>,
+): Promise<Host> {
+  makeDirectory(paths);
   const deadline = Date.now() + START_DEADLINE_MS;
   let unlock: (() => void) | undefined;
   let server: StartedServer | undefined;
@@ -35,12 +38,12 @@ export async function startOwnServer(place: OwnPlace, open: () => Promise<Host |
       const host = await open();
       if (host !== undefined) return host;
       // Whoever had the lock before may have started a server, so nothing is started before `open` has failed again.
-      if (server !== undefined && hasEnded) throw didNotStart(place, server);
-      else if (isLocked) server ??= startServer(place);
-      else unlock = lock(place);
+      if (server !== undefined && hasEnded) throw didNotStart(paths, server);
+      else if (isLocked) server ??= startServer(paths);
+      else unlock = lock(paths);
       if (Date.now() > deadline)
         throw new Failure(
-          `your own server does not answer on ${place.socket} after ${START_DEADLINE_MS / 1000} s; see ${place.log}`,
+          `your own server does not answer on ${paths.socket} after ${START_DEADLINE_MS / 1000} s; see ${paths.log}`,
         );
       await setTimeout(isLocked || unlock === undefined ? POLL_MS : 0);
     }
@@ -49,7 +52,7 @@ export async function startOwnServer(place: OwnPlace, open: () => Promise<Host |
   }
 }
 
-function makeDirectory({ directory, exists }: OwnPlace): void {
+function makeDirectory({ directory, exists }: OwnServerPaths): void {
   if (exists) return;
   try {
     mkdirSync(directory, { mode: 0o700 });
@@ -58,10 +61,10 @@ function makeDirectory({ directory, exists }: OwnPlace): void {
       throw new Failure(`cannot create ${directory} for your own server: ${describeFileError(error)}`);
   }
   // Another user may have been quicker.
-  findOwnPlace();
+  ownServerPaths();
 }
 
-function lock({ lock: path }: OwnPlace): (() => void) | undefined {
+function lock({ lock: path }: OwnServerPaths): (() => void) | undefined {
   try {
     return tryToLock(path);
   } catch (error) {
@@ -79,7 +82,7 @@ interface StartedServer {
 }
 
 /** Starts it in a session of its own, with nothing of this terminal, directory or environment. */
-function startServer({ socket, log }: OwnPlace): StartedServer {
+function startServer({ socket, log }: OwnServerPaths): StartedServer {
   const url = `unix://${socket.split("/").map(encodeURIComponent).join("/")}`;
   const idle = process.env["EXEC_SERVER_EXIT_WHEN_IDLE"] || DEFAULT_IDLE_TIME;
   const flags = ["serve", "--listen", url, "--exit-when-idle", idle, "--log-file", log];
@@ -122,7 +125,7 @@ function open(log: string): number {
   }
 }
 
-function didNotStart({ log }: OwnPlace, { logStart }: StartedServer): Failure {
+function didNotStart({ log }: OwnServerPaths, { logStart }: StartedServer): Failure {
   const said = lastLines(log, logStart);
   return new Failure(
     `your own server did not start${said === "" ? "" : `: ${said}`}; see ${log}, or name a server with -H or --url`,

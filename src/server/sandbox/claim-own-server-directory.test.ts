@@ -1,6 +1,6 @@
 import { lstatSync, mkdirSync, rmSync, symlinkSync } from "node:fs";
 import { afterEach, expect, it } from "vitest";
-import { ownServerPlace } from "./own-server-place.ts";
+import { claimOwnServerDirectory } from "./claim-own-server-directory.ts";
 
 /** A user of no system, so that the place is nobody else's. */
 const STRANGER = 1_900_000_000 + process.pid;
@@ -10,16 +10,16 @@ afterEach(() => rmSync(PLACE, { recursive: true, force: true }));
 
 it("the place is made for its user alone", () => {
   const user = process.geteuid!();
-  expect(ownServerPlace(user)).toBe(`/tmp/exec-server-${user}`);
-  ownServerPlace(STRANGER);
+  expect(claimOwnServerDirectory(user)).toBe(`/tmp/exec-server-${user}`);
+  claimOwnServerDirectory(STRANGER);
   const made = lstatSync(PLACE);
   expect([made.isDirectory(), made.mode & 0o777]).toEqual([true, 0o700]);
 });
 
 it("what is another user's is left alone", () => {
   mkdirSync(PLACE);
-  expect(ownServerPlace(STRANGER)).toBeUndefined();
+  expect(claimOwnServerDirectory(STRANGER)).toBeUndefined();
   rmSync(PLACE, { recursive: true });
   symlinkSync("/var", PLACE);
-  expect(ownServerPlace(STRANGER)).toBeUndefined();
+  expect(claimOwnServerDirectory(STRANGER)).toBeUndefined();
 });

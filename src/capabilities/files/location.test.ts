@@ -6,7 +6,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { temporaryDirectory } from "../../../test/fixtures/temporary-directory.ts";
 import { AllowedRoots } from "./allowed-roots.ts";
 import { sandboxedAccess } from "./file-access.ts";
-import { ownPlace, Place } from "./place.ts";
+import { ownLocation, Location } from "./location.ts";
 
 let directory: string;
 beforeEach(() => {
@@ -20,28 +20,32 @@ beforeEach(() => {
 });
 
 const at = (name: string): string => join(directory, name);
-const free = (name: string): Place => ownPlace(at(name));
-const confined = (name: string): Place => new Place(at(name), new AllowedRoots([at("root")]));
-const shown = (places: readonly Place[]): string[] => places.map((place) => place.shown);
+const free = (name: string): Location => ownLocation(at(name));
+const confined = (name: string): Location => new Location(at(name), new AllowedRoots([at("root")]));
+const shown = (locations: readonly Location[]): string[] => locations.map((location) => location.shown);
 
 it("has a name, a directory and entries", () => {
-  const place = ownPlace("/a/b");
-  expect([place.name, place.parent.shown, place.child("c").shown]).toEqual(["b", "/a", "/a/b/c"]);
-  expect([place.parent.parent.shown, place.parent.parent.parent.shown]).toEqual(["/", "/"]);
-  expect([ownPlace("/").name, ownPlace("/").isTop, ownPlace("/a").isTop]).toEqual([".", true, false]);
+  const location = ownLocation("/a/b");
+  expect([location.name, location.parent.shown, location.child("c").shown]).toEqual(["b", "/a", "/a/b/c"]);
+  expect([location.parent.parent.shown, location.parent.parent.parent.shown]).toEqual(["/", "/"]);
+  expect([ownLocation("/").name, ownLocation("/").isTop, ownLocation("/a").isTop]).toEqual([
+    ".",
+    true,
+    false,
+  ]);
 });
 
 it("is shown as text, and known by its bytes", () => {
-  const bytes = new Place(Buffer.from("/a b\xff", "latin1"), sandboxedAccess);
+  const bytes = new Location(Buffer.from("/a b\xff", "latin1"), sandboxedAccess);
   expect(bytes.shown).toBe("/a b\u{fffd}");
   expect(bytes.key).toBe("/a b\xff");
   expect(bytes.uri).toBe("file:///a%20b%FF");
-  expect(ownPlace("/ä").key).toBe(Buffer.from("/ä").toString("latin1"));
+  expect(ownLocation("/ä").key).toBe(Buffer.from("/ä").toString("latin1"));
 });
 
 it("passes on what its access trusts", () => {
   expect([free("root").isTrusted, free("root").child("f").isTrusted]).toEqual([true, true]);
-  expect(new Place("/", sandboxedAccess).child("f").parent.isTrusted).toBe(false);
+  expect(new Location("/", sandboxedAccess).child("f").parent.isTrusted).toBe(false);
 });
 
 describe("where it leads", () => {
@@ -117,19 +121,19 @@ it("knows the names that lead to it, and where access begins", () => {
 });
 
 it("is examined with and without following a link", async () => {
-  for (const place of [free("root/link"), confined("root/link")]) {
-    expect((await place.stat()).isDirectory()).toBe(true);
-    expect((await place.lstat()).isSymbolicLink()).toBe(true);
-    await expect(place.isLink()).resolves.toBe(true);
-    await expect(place.child("e").isLink()).resolves.toBe(false);
+  for (const location of [free("root/link"), confined("root/link")]) {
+    expect((await location.stat()).isDirectory()).toBe(true);
+    expect((await location.lstat()).isSymbolicLink()).toBe(true);
+    await expect(location.isLink()).resolves.toBe(true);
+    await expect(location.child("e").isLink()).resolves.toBe(false);
   }
   await expect(free("root/out").isLink()).resolves.toBe(true);
 });
 
 it("has no status if it does not exist, or may not be reached", () => {
-  for (const place of [free("root/f"), confined("root/f")]) expect(place.statOrNothing()?.size).toBe(5);
+  for (const location of [free("root/f"), confined("root/f")]) expect(location.statOrNothing()?.size).toBe(5);
   for (const name of ["root/none", "root/broken", "root/f/below"])
-    for (const place of [free(name), confined(name)]) expect(place.statOrNothing()).toBeUndefined();
+    for (const location of [free(name), confined(name)]) expect(location.statOrNothing()).toBeUndefined();
   expect(free("root/out").statOrNothing()?.size).toBe(0);
   expect(confined("root/out").statOrNothing()).toBeUndefined();
 });

@@ -9,7 +9,7 @@ import type { Connected } from "../target/connect-target.ts";
 import { absolutePath, isRemotePath, type RemotePath } from "../target/remote-path.ts";
 
 /** One end of a copy, as it was typed. */
-export interface CopyPlace {
+export interface CopyLocation {
   /** For messages. */
   readonly text: string;
   /** The path as it was typed. */
@@ -22,10 +22,10 @@ export interface CopyPlace {
   readonly prefix: string;
 }
 
-/** What there is at a place; undefined if nothing is. */
-export type PlaceKind = "file" | "directory" | "other" | undefined;
+/** What there is at a location; undefined if nothing is. */
+export type LocationKind = "file" | "directory" | "other" | undefined;
 
-/** Parts of the command line that name places. */
+/** Parts of the command line that name locations. */
 export function checkTexts(texts: readonly string[]): void {
   for (const text of texts)
     if (text === "") throw usageFailure("a path is empty; write . for this directory");
@@ -35,8 +35,8 @@ export function checkTexts(texts: readonly string[]): void {
     );
 }
 
-/** A place on a server. */
-export function remotePlace(text: string, path: RemotePath, connected: Connected): CopyPlace {
+/** A location on a server. */
+export function remoteLocation(text: string, path: RemotePath, connected: Connected): CopyLocation {
   const prefix = `${path.host ?? ""}:`;
   const { path: typed } = path;
   return {
@@ -48,8 +48,8 @@ export function remotePlace(text: string, path: RemotePath, connected: Connected
   };
 }
 
-/** A place on this machine. */
-export function localPlace(text: string): CopyPlace {
+/** A location on this machine. */
+export function localLocation(text: string): CopyLocation {
   return { text, typed: text, files: undefined, path: text, prefix: "" };
 }
 
@@ -58,19 +58,19 @@ function keepSlash(typed: string, path: string): string {
 }
 
 /** Follows links. */
-export async function kindOfPlace({ files, path, text }: CopyPlace): Promise<PlaceKind> {
+export async function kindAt({ files, path, text }: CopyLocation): Promise<LocationKind> {
   try {
     if (files !== undefined) return (await files.stat(path)).kind;
     const found = await stat(path);
     return found.isDirectory() ? "directory" : found.isFile() ? "file" : "other";
   } catch (error) {
     if (isMissing(error)) return undefined;
-    throw placeFailure(error, text);
+    throw locationFailure(error, text);
   }
 }
 
 /** One line about a path that was refused by either machine; other errors stay unchanged. */
-export function placeFailure(error: unknown, text: string): unknown {
+export function locationFailure(error: unknown, text: string): unknown {
   const isLocal = (error as NodeJS.ErrnoException).syscall !== undefined;
   return isLocal ? new Failure(`${text}: ${describeFileError(error)}`) : (pathFailure(error, text) ?? error);
 }
@@ -84,7 +84,7 @@ export function isMissing(error: unknown): boolean {
 
 /** Where a copy goes. */
 export interface Landing {
-  readonly target: CopyPlace;
+  readonly target: CopyLocation;
   /** Nothing was there. */
   readonly isNew: boolean;
 }
@@ -94,15 +94,15 @@ export interface Landing {
  * the path itself, whose directory must exist.
  */
 export async function landingOf(
-  source: CopyPlace,
+  source: CopyLocation,
   sourceKind: "file" | "directory",
-  destination: CopyPlace,
+  destination: CopyLocation,
 ): Promise<Landing> {
-  const kind = await kindOfPlace(destination);
+  const kind = await kindAt(destination);
   if (kind === "directory") {
     const name = nameOf(source);
     // `d/.` means what is in the directory.
-    const target = name === undefined ? destination : at(destination, childOf(destination, name));
+    const target = name === undefined ? destination : childOf(destination, name);
     return { target, isNew: false };
   }
   const { text, path } = destination;
@@ -114,37 +114,34 @@ export async function landingOf(
   if (sourceKind === "file" && path.endsWith("/"))
     throw new Failure(`${text}: no such directory; create it first, or leave out the slash to name the copy`);
   const directory = at(destination, parentOf(destination));
-  if ((await kindOfPlace(directory)) !== "directory")
+  if ((await kindAt(directory)) !== "directory")
     throw new Failure(`${directory.prefix}${directory.path}: no such directory; create it first`);
   return { target: destination, isNew: true };
 }
 
 /** A name in a directory. */
-export function inPlace(directory: CopyPlace, name: string): CopyPlace {
-  return at(directory, childOf(directory, name));
+export function childOf(directory: CopyLocation, name: string): CopyLocation {
+  const { files, path } = directory;
+  return at(directory, files === undefined ? join(path, name) : posix.join(path, name));
 }
 
 /** Another name in the same directory. */
-export function siblingOf(place: CopyPlace, name: string): CopyPlace {
-  return inPlace(at(place, parentOf(place)), name);
+export function siblingOf(location: CopyLocation, name: string): CopyLocation {
+  return childOf(at(location, parentOf(location)), name);
 }
 
 /** The name under which a source is put into a directory; undefined if its contents are meant. */
-function nameOf({ files, path, typed }: CopyPlace): string | undefined {
+function nameOf({ files, path, typed }: CopyLocation): string | undefined {
   const last = typed.split("/").findLast((name) => name !== "");
   if (last === "." || last === "..") return undefined;
   const name = files === undefined ? basename(path) : posix.basename(path);
   return name === "" ? undefined : name;
 }
 
-function childOf({ files, path }: CopyPlace, name: string): string {
-  return files === undefined ? join(path, name) : posix.join(path, name);
-}
-
-function parentOf({ files, path }: CopyPlace): string {
+function parentOf({ files, path }: CopyLocation): string {
   return files === undefined ? dirname(resolve(path)) : posix.dirname(path);
 }
 
-function at(place: CopyPlace, path: string): CopyPlace {
-  return { ...place, path };
+function at(location: CopyLocation, path: string): CopyLocation {
+  return { ...location, path };
 }

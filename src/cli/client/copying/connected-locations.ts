@@ -4,10 +4,10 @@ import { Failure, oneLine } from "../outcome/failure.ts";
 import { type Connected, connectTarget } from "../target/connect-target.ts";
 import { isRemotePath, optionsFor, parseRemotePath } from "../target/remote-path.ts";
 import type { TargetOptions } from "../target/target-options.ts";
-import { type CopyPlace, localPlace, remotePlace } from "./copy-place.ts";
+import { type CopyLocation, localLocation, remoteLocation } from "./copy-location.ts";
 
-/** The places of one command, and the connections to their servers: one for each host. */
-export class ConnectedPlaces {
+/** The locations of one command, and the connections to their servers: one for each host. */
+export class ConnectedLocations {
   readonly #options: TargetOptions;
   readonly #connections = new Map<string | undefined, Connected>();
 
@@ -15,13 +15,13 @@ export class ConnectedPlaces {
     this.#options = options;
   }
 
-  async open(text: string): Promise<CopyPlace> {
-    if (!isRemotePath(text)) return localPlace(text);
+  async open(text: string): Promise<CopyLocation> {
+    if (!isRemotePath(text)) return localLocation(text);
     const path = parseRemotePath(text);
     const connected =
       this.#connections.get(path.host) ?? (await connectTarget(optionsFor(path, this.#options)));
     this.#connections.set(path.host, connected);
-    return remotePlace(text, path, connected);
+    return remoteLocation(text, path, connected);
   }
 
   get hosts(): readonly Host[] {

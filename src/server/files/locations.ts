@@ -5,15 +5,15 @@ import { ForeignPathError, PathUriError } from "../../base/file-uri.ts";
 import { AllowedRoots } from "../../capabilities/files/allowed-roots.ts";
 import { type FileAccess, freeAccess, sandboxedAccess } from "../../capabilities/files/file-access.ts";
 import { toNativePath } from "../../capabilities/files/native-path.ts";
-import { Place } from "../../capabilities/files/place.ts";
+import { Location } from "../../capabilities/files/location.ts";
 import type { Rights } from "../access/rights.ts";
 import { pathFromParam } from "../wire/path-param.ts";
 
 /**
- * Turns paths of the wire into places: the only way from a request to a file. A place confines everything to the roots,
+ * Turns paths of the wire into locations: the only way from a request to a file. A location confines everything to the roots,
  * of the client if it has its own, which lie within those of the server.
  */
-export class Places {
+export class Locations {
   readonly #access: FileAccess;
 
   /** Throws a UsageError if a root is not a directory. Without roots, everything is allowed. */
@@ -22,8 +22,8 @@ export class Places {
   }
 
   /** For the inside of a sandbox, which may hide some of the roots. If it hides them all, nothing is allowed. */
-  static inside(roots: readonly string[] | undefined): Places {
-    return new Places(
+  static inside(roots: readonly string[] | undefined): Locations {
+    return new Locations(
       [],
       roots === undefined ? sandboxedAccess : new AllowedRoots(roots.filter(isDirectory)),
     );
@@ -33,9 +33,9 @@ export class Places {
    * Text that is not a path is an invalid parameter; a path that cannot exist on this host, or is too long, fails like
    * a file operation.
    */
-  at(text: string, { rights }: { readonly rights: Rights }): Place {
+  at(text: string, { rights }: { readonly rights: Rights }): Location {
     try {
-      return new Place(toNativePath(pathFromParam(text)), rights.files?.access ?? this.#access);
+      return new Location(toNativePath(pathFromParam(text)), rights.files?.access ?? this.#access);
     } catch (error) {
       if (error instanceof PathUriError) throw invalidParams(error.message);
       if (error instanceof ForeignPathError) throw new CapabilityError("INVALID_INPUT", error.message);

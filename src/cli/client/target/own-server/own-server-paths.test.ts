@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs"
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { findOwnPlace } from "./place.ts";
+import { ownServerPaths } from "./own-server-paths.ts";
 
 const USER = process.geteuid!();
 /** A user without a directory in /tmp. */
@@ -13,7 +13,7 @@ beforeEach(() => void (runtime = mkdtempSync(join(tmpdir(), "es-place-"))));
 afterEach(() => rmSync(runtime, { recursive: true }));
 
 it("is below the runtime directory of the user", () => {
-  expect(findOwnPlace({ XDG_RUNTIME_DIR: runtime })).toEqual({
+  expect(ownServerPaths({ XDG_RUNTIME_DIR: runtime })).toEqual({
     directory: join(runtime, "exec-server"),
     exists: false,
     socket: join(runtime, "exec-server/server.sock"),
@@ -21,7 +21,7 @@ it("is below the runtime directory of the user", () => {
     lock: join(runtime, "exec-server/start.lock"),
   });
   mkdirSync(join(runtime, "exec-server"), { mode: 0o700 });
-  expect(findOwnPlace({ XDG_RUNTIME_DIR: runtime }).exists).toBe(true);
+  expect(ownServerPaths({ XDG_RUNTIME_DIR: runtime }).exists).toBe(true);
 });
 
 it("is in /tmp if there is no runtime directory that could hold it", () => {
@@ -38,12 +38,14 @@ it("is in /tmp if there is no runtime directory that could hold it", () => {
     "/dev/null/below",
     join(runtime, "link"),
   ];
-  const found = unusable.map((path) => findOwnPlace({ XDG_RUNTIME_DIR: path }, STRANGER).directory);
+  const found = unusable.map((path) => ownServerPaths({ XDG_RUNTIME_DIR: path }, STRANGER).directory);
   expect(found).toEqual(unusable.map(() => `/tmp/exec-server-${STRANGER}`));
 });
 
 it("is in /tmp if the runtime directory is another's, or others can write to it", () => {
-  expect(findOwnPlace({ XDG_RUNTIME_DIR: runtime }, STRANGER).directory).toBe(`/tmp/exec-server-${STRANGER}`);
+  expect(ownServerPaths({ XDG_RUNTIME_DIR: runtime }, STRANGER).directory).toBe(
+    `/tmp/exec-server-${STRANGER}`,
+  );
   chmodSync(runtime, 0o770);
-  expect(findOwnPlace({ XDG_RUNTIME_DIR: runtime }, USER).directory).toBe(`/tmp/exec-server-${USER}`);
+  expect(ownServerPaths({ XDG_RUNTIME_DIR: runtime }, USER).directory).toBe(`/tmp/exec-server-${USER}`);
 });

@@ -1,6 +1,6 @@
 import { readFile, realpath, stat } from "node:fs/promises";
 import { posix, resolve } from "node:path";
-import { type CopyPlace, isMissing, placeFailure } from "../copying/copy-place.ts";
+import { type CopyLocation, isMissing, locationFailure } from "../copying/copy-location.ts";
 import { Failure } from "../outcome/failure.ts";
 
 /** Differs for every start of every machine. */
@@ -12,7 +12,7 @@ const SAME_TIME_MS = 2;
  * Throws if one of two directories is in the other: what is written would be found, or deleted, in the source. Two
  * paths may be on one machine without this program knowing, so the directory itself is compared, too.
  */
-export async function checkSeparate(source: CopyPlace, destination: CopyPlace): Promise<void> {
+export async function checkSeparate(source: CopyLocation, destination: CopyLocation): Promise<void> {
   const [from, to] = [await realPath(source), await realPath(destination)];
   const isSeparate = from !== to && !isWithin(from, to) && !isWithin(to, from);
   if (isSeparate || !(await isSameMachine(source, destination, from))) return;
@@ -26,7 +26,7 @@ function isWithin(outer: string, inner: string): boolean {
 }
 
 /** Without links, as far as it exists. */
-async function realPath({ files, path, text }: CopyPlace): Promise<string> {
+async function realPath({ files, path, text }: CopyLocation): Promise<string> {
   const names: string[] = [];
   for (let existing = files === undefined ? resolve(path) : posix.resolve(path); ; ) {
     try {
@@ -35,22 +35,22 @@ async function realPath({ files, path, text }: CopyPlace): Promise<string> {
         ...names,
       );
     } catch (error) {
-      if (!isMissing(error) || existing === "/") throw placeFailure(error, text);
+      if (!isMissing(error) || existing === "/") throw locationFailure(error, text);
       names.unshift(posix.basename(existing));
       existing = posix.dirname(existing);
     }
   }
 }
 
-async function isSameMachine(one: CopyPlace, other: CopyPlace, directory: string): Promise<boolean> {
-  const [mine, theirs] = await Promise.all([one, other].map((place) => modifiedMs(place, directory)));
+async function isSameMachine(one: CopyLocation, other: CopyLocation, directory: string): Promise<boolean> {
+  const [mine, theirs] = await Promise.all([one, other].map((location) => modifiedMs(location, directory)));
   if (mine === undefined || theirs === undefined || Math.abs(mine - theirs) >= SAME_TIME_MS) return false;
   const [myBoot, theirBoot] = await Promise.all([one, other].map(bootOf));
   return myBoot === undefined || theirBoot === undefined || myBoot === theirBoot;
 }
 
 /** Undefined if there is nothing that can be looked at. */
-async function modifiedMs({ files }: CopyPlace, path: string): Promise<number | undefined> {
+async function modifiedMs({ files }: CopyLocation, path: string): Promise<number | undefined> {
   try {
     return files === undefined ? (await stat(path)).mtimeMs : (await files.stat(path)).modified.getTime();
   } catch {
@@ -59,7 +59,7 @@ async function modifiedMs({ files }: CopyPlace, path: string): Promise<number | 
 }
 
 /** Undefined if it cannot be read, as on other systems. */
-async function bootOf({ files }: CopyPlace): Promise<string | undefined> {
+async function bootOf({ files }: CopyLocation): Promise<string | undefined> {
   try {
     return files === undefined ? await readFile(BOOT_ID, "utf8") : await files.readText(BOOT_ID);
   } catch {

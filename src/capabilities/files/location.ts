@@ -14,10 +14,10 @@ import {
 } from "./native-path.ts";
 
 /**
- * A path with its access rules. File operations take only places; `server/places.ts` alone turns a path of the wire
+ * A path with its access rules. File operations take only locations; `server/files/locations.ts` alone turns a path
  * into one. Access is checked at each use, because the targets of links may change at any time.
  */
-export class Place {
+export class Location {
   readonly #path: NativePath;
   readonly #access: FileAccess;
 
@@ -47,8 +47,8 @@ export class Place {
   }
 
   /** Its directory; the root directory is its own parent. */
-  get parent(): Place {
-    return new Place(splitPath(this.#path).directory, this.#access);
+  get parent(): Location {
+    return new Location(splitPath(this.#path).directory, this.#access);
   }
 
   /** See `FileAccess`. */
@@ -65,36 +65,36 @@ export class Place {
   }
 
   /** An entry of a directory. */
-  child(name: NativePath): Place {
-    return new Place(joinPath(this.#path, name), this.#access);
+  child(name: NativePath): Location {
+    return new Location(joinPath(this.#path, name), this.#access);
   }
 
-  /** The same place, by a path without links. */
-  withoutLinks(): Place {
-    return new Place(this.#path, new LinkFree(this.#access));
+  /** The same location, by a path without links. */
+  withoutLinks(): Location {
+    return new Location(this.#path, new LinkFree(this.#access));
   }
 
   /** Where it leads, if access is confined: a path without links, which need not exist. */
-  resolved(): Place {
-    return new Place(this.check(FOLLOWED).path, this.#access);
+  resolved(): Location {
+    return new Location(this.check(FOLLOWED).path, this.#access);
   }
 
   /** The directory, with links resolved if access is confined, then its parents, as far as access reaches. */
-  upwards(): Place[] {
+  upwards(): Location[] {
     return this.#upwardsFrom(this.check(FOLLOWED).path);
   }
 
   /** The same by the path without any links. */
-  async realUpwards(): Promise<Place[]> {
+  async realUpwards(): Promise<Location[]> {
     return this.#upwardsFrom(await this.realPath());
   }
 
-  #upwardsFrom(path: NativePath): Place[] {
-    const places = [new Place(path, this.#access)];
+  #upwardsFrom(path: NativePath): Location[] {
+    const locations = [new Location(path, this.#access)];
     const depth = pathComponents(path).length;
     for (let above = depth - (this.#access.depthOfTop(path) ?? depth); above > 0; above -= 1)
-      places.push(places.at(-1)!.parent);
-    return places;
+      locations.push(locations.at(-1)!.parent);
+    return locations;
   }
 
   /** The names that lead to it, how many of them lead to where access begins, and whether access is confined at all. */
@@ -124,7 +124,7 @@ export class Place {
     this.#access.checkOpened(fd, this.#path);
   }
 
-  /** Throws for a place that must not be changed. */
+  /** Throws for a location that must not be changed. */
   checkChange(): void {
     this.#access.checkChange(this.#path);
   }
@@ -165,9 +165,9 @@ export class Place {
 const FOLLOWED = { followSymlinks: true };
 
 /**
- * A place that the server itself has chosen, such as the directory of its settings. Never use it for a path from a
+ * A location that the server itself has chosen, such as the directory of its settings. Never use it for a path from a
  * client.
  */
-export function ownPlace(path: string): Place {
-  return new Place(path, freeAccess);
+export function ownLocation(path: string): Location {
+  return new Location(path, freeAccess);
 }

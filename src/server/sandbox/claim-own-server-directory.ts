@@ -6,7 +6,7 @@ import { ownServerDirectory } from "../../base/own-server-directory.ts";
  * with its input and environment, so no sandbox of any server may reach the place. It is made, because what does not
  * exist cannot be hidden. Another user's is not for us to hide: commands refuse it, and no sandbox can replace it.
  */
-export function ownServerPlace(user = process.geteuid?.()): string | undefined {
+export function claimOwnServerDirectory(user = process.geteuid?.()): string | undefined {
   if (user === undefined) return undefined;
   const directory = ownServerDirectory(user);
   try {

@@ -10,7 +10,7 @@ const OTHERS = 0o077;
 const OTHERS_MAY_WRITE = 0o022;
 
 /** Where the user's own server is: its socket, and what belongs to it. */
-export interface OwnPlace {
+export interface OwnServerPaths {
   /** Belongs to the user alone, if it exists. */
   readonly directory: string;
   readonly exists: boolean;
@@ -20,8 +20,11 @@ export interface OwnPlace {
   readonly lock: string;
 }
 
-/** Finds the place. Throws a Failure if others could reach what is there. */
-export function findOwnPlace(environment: NodeJS.ProcessEnv = process.env, user = userId()): OwnPlace {
+/** Finds the paths. Throws a Failure if others could reach what is there. */
+export function ownServerPaths(
+  environment: NodeJS.ProcessEnv = process.env,
+  user = userId(),
+): OwnServerPaths {
   const directory = directoryFor(environment["XDG_RUNTIME_DIR"], user);
   return {
     directory,
