@@ -48,9 +48,9 @@ export type ErrorCode = keyof typeof ERROR_CODES;
 
 /** Reads the `data.code` of an error from a server. An unknown code counts as none. */
 export function codeOnWire(data: unknown): ErrorCode | undefined {
-  const told = (data as { code?: unknown } | null | undefined)?.code;
-  if (typeof told !== "string" || !Object.hasOwn(ERROR_CODES, told)) return undefined;
-  const code = told as ErrorCode;
+  const sent = (data as { code?: unknown } | null | undefined)?.code;
+  if (typeof sent !== "string" || !Object.hasOwn(ERROR_CODES, sent)) return undefined;
+  const code = sent as ErrorCode;
   return ERROR_CODES[code].onWire ? code : undefined;
 }
 
@@ -67,8 +67,8 @@ export type SpawnFailure = keyof typeof SPAWN_FAILURES;
 
 /** Reads the `data.reason` of an error from a server. */
 export function spawnFailureOnWire(data: unknown): SpawnFailure | undefined {
-  const told = (data as { reason?: unknown } | null | undefined)?.reason;
-  return typeof told === "string" && Object.hasOwn(SPAWN_FAILURES, told) ? (told as SpawnFailure) : undefined;
+  const sent = (data as { reason?: unknown } | null | undefined)?.reason;
+  return typeof sent === "string" && Object.hasOwn(SPAWN_FAILURES, sent) ? (sent as SpawnFailure) : undefined;
 }
 
 /** System errors that mean a limit: of descriptors, processes, memory, or the length of arguments. */

@@ -54,9 +54,9 @@ export class Bridge {
   readonly #front: Transport;
   readonly #options: BridgeOptions;
   readonly #budget: RecoveryBudget;
-  readonly #tell = (text: string): void => this.#toClient(text);
-  readonly #calls = new ClientCalls(this.#tell);
-  readonly #state = new ConnectionState(this.#tell);
+  readonly #send = (text: string): void => this.#toClient(text);
+  readonly #calls = new ClientCalls(this.#send);
+  readonly #state = new ConnectionState(this.#send);
   readonly #relays = new ProcessRelays({
     toClient: (message) => this.#toClient(message),
     link: () => this.#link,
@@ -139,7 +139,7 @@ export class Bridge {
     } catch (error) {
       if (!(error instanceof MalformedMessageError)) throw error;
       const text = `failed to parse ${this.#front.source}: ${shorten(error.message)}`;
-      this.#tell(formatError(MALFORMED_ID, { code: RpcCode.invalidRequest, message: text }));
+      this.#send(formatError(MALFORMED_ID, { code: RpcCode.invalidRequest, message: text }));
       return;
     }
     if (!this.#closing.signal.aborted) this.#fromClient(message);

@@ -20,7 +20,7 @@ type Fields = Readonly<Record<string, unknown>>;
  * server. `tell` sends text to the client.
  */
 export class ConnectionState {
-  readonly #tell: (text: string) => void;
+  readonly #send: (text: string) => void;
   /** Number of the last piece, by request. */
   readonly #bodies = new Map<string, number>();
   /** Parameters of `fs/watch`, by id. */
@@ -31,8 +31,8 @@ export class ConnectionState {
   readonly #questions = new Map<IdText, { readonly id: IdText; readonly link: UpstreamLink }>();
   #nextQuestion = 1;
 
-  constructor(tell: (text: string) => void) {
-    this.#tell = tell;
+  constructor(send: (text: string) => void) {
+    this.#send = send;
   }
 
   bodyExpected(requestId: string): void {
@@ -69,7 +69,7 @@ export class ConnectionState {
     this.#questions.set(seen, { id, link });
     for (const oldest of this.#questions.keys())
       if (this.#questions.size > MAX_QUESTIONS) this.#questions.delete(oldest);
-    this.#tell(formatRequest(seen, method, params));
+    this.#send(formatRequest(seen, method, params));
   }
 
   /** The client's answer. One that no server waits for any more is dropped. */
@@ -89,7 +89,7 @@ export class ConnectionState {
   lose(reason: string): void {
     this.#questions.clear();
     for (const [requestId, seq] of this.#bodies)
-      this.#tell(
+      this.#send(
         formatNotification("http/request/bodyDelta", {
           requestId,
           seq: seq + 1,
@@ -104,18 +104,18 @@ export class ConnectionState {
   /** There is a new connection. Clients look again at what they watch, because it may have changed in between. */
   renew(link: UpstreamLink): void {
     if (this.#missingWatch !== undefined)
-      this.#tell(formatNotification("fs/missingChanged", { watchId: this.#missingWatch }));
+      this.#send(formatNotification("fs/missingChanged", { watchId: this.#missingWatch }));
     this.#missingWatch = undefined;
     for (const [watchId, params] of this.#watches) {
-      const tell = (ended: boolean): void =>
-        this.#tell(formatNotification("fs/watch/changed", { watchId, paths: [], overflow: true, ended }));
+      const send = (ended: boolean): void =>
+        this.#send(formatNotification("fs/watch/changed", { watchId, paths: [], overflow: true, ended }));
       link.request("fs/watch", params).then(
-        () => tell(false),
+        () => send(false),
         () => {
           // A lost connection is no answer: the next one is asked again.
           if (link.ended) return;
           this.#watches.delete(watchId);
-          tell(true);
+          send(true);
         },
       );
     }

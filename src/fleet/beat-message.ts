@@ -32,8 +32,8 @@ export function decodeBeat(data: Buffer): Beat | undefined {
   if (!isState(state)) return undefined;
   const known = readLabels(labels);
   if (known === undefined || (version !== undefined && !isText(version))) return undefined;
-  const told: Beat = { id, run, since, labels: known, running, free, load, state };
-  return version === undefined ? told : { ...told, version };
+  const beat: Beat = { id, run, since, labels: known, running, free, load, state };
+  return version === undefined ? beat : { ...beat, version };
 }
 
 function readLabels(value: unknown): Record<string, string> | undefined {

@@ -65,7 +65,7 @@ test("a watcher is told who joins, changes and leaves, and nothing twice", async
   const { membership } = join(nats, "a", { condition: () => ({ ...IDLE, running }) });
   await wait(10_000);
   running = 3;
-  membership.tell();
+  membership.announce();
   await wait(10);
   membership.leave("over");
   await wait(10);

@@ -59,14 +59,14 @@ export class Membership {
     this.#stops = [
       bus.subscribe(beatSubject(id), ({ data }) => this.#hear(decodeBeat(data))),
       bus.subscribe(ROLL_CALL, ({ reply }) => this.#hearCall(reply)),
-      bus.watch({ reconnected: () => this.tell(), ended: () => {} }),
+      bus.watch({ reconnected: () => this.announce(), ended: () => {} }),
     ];
-    this.#timer = setInterval(() => this.tell(), BEAT_MS).unref();
-    this.tell();
+    this.#timer = setInterval(() => this.announce(), BEAT_MS).unref();
+    this.announce();
   }
 
   /** Tells everyone the condition now. */
-  tell(): void {
+  announce(): void {
     this.#options.bus.publish(beatSubject(this.#self.id), this.#beat());
   }
 
@@ -99,7 +99,7 @@ export class Membership {
     clearTimeout(this.#callTimer);
     this.#callTimer = undefined;
     this.#answeredAt = performance.now();
-    this.tell();
+    this.announce();
     for (const caller of this.#callers) this.#options.bus.publish(caller, Buffer.alloc(0));
     this.#callers.clear();
   }
@@ -116,6 +116,6 @@ export class Membership {
     const now = performance.now();
     if (now - this.#remindedAt < REMIND_MS) return;
     this.#remindedAt = now;
-    this.tell();
+    this.announce();
   }
 }

@@ -170,7 +170,7 @@ export class Roster {
     this.#bytes = bytesThen;
     this.#entries.set(beat.id, { beat, bytes, heardAt });
     if (known === undefined || !isSame(known.beat, beat))
-      this.#tell({ kind: known === undefined ? "joined" : "changed", executor: beat });
+      this.#notify({ kind: known === undefined ? "joined" : "changed", executor: beat });
   }
 
   /** Silence proves nothing while this end itself hears nothing. */
@@ -183,10 +183,10 @@ export class Roster {
   #remove({ beat, bytes }: Entry): void {
     this.#entries.delete(beat.id);
     this.#bytes -= bytes;
-    this.#tell({ kind: "left", executor: beat });
+    this.#notify({ kind: "left", executor: beat });
   }
 
-  #tell(change: RosterChange): void {
+  #notify(change: RosterChange): void {
     for (const watcher of this.#watchers) watcher(change);
   }
 }

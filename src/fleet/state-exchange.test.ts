@@ -12,21 +12,21 @@ const MUCH = WINDOW_BYTES / 8;
 test("a little progress is told after 25 ms, once, and much of it at once", async () => {
   const { exchange, receive, told } = open();
   receive(1);
-  exchange.tellSoon();
+  exchange.sendSoon();
   receive(1);
-  exchange.tellSoon();
+  exchange.sendSoon();
   await wait(24);
   expect(told).toEqual([]);
   await wait(1);
   expect(told).toMatchObject([{ received: 2 * (HEADER_BYTES + 1), resend: false, ask: false }]);
-  exchange.tellSoon();
+  exchange.sendSoon();
   await wait(1_000);
   expect(told).toHaveLength(1);
   receive(MUCH - HEADER_BYTES);
-  exchange.tellSoon();
+  exchange.sendSoon();
   expect(told).toHaveLength(2);
   receive(MUCH - HEADER_BYTES - 1);
-  exchange.tellSoon();
+  exchange.sendSoon();
   expect(told).toHaveLength(2);
 });
 
@@ -34,10 +34,10 @@ test("the room that a reader makes is told like progress", () => {
   const { exchange, incoming, receive, told } = open();
   incoming.pause();
   receive(MUCH - HEADER_BYTES);
-  exchange.tellSoon();
+  exchange.sendSoon();
   expect(told).toMatchObject([{ received: MUCH, limit: WINDOW_BYTES }]);
   incoming.resume();
-  exchange.tellSoon();
+  exchange.sendSoon();
   expect(told[1]).toMatchObject({ received: MUCH, limit: WINDOW_BYTES + MUCH });
 });
 
@@ -45,7 +45,7 @@ test("progress that a frame carried is not told again", async () => {
   const { exchange, receive, told } = open();
   receive(1);
   expect(exchange.progressToTell()).toMatchObject({ received: HEADER_BYTES + 1 });
-  exchange.tellSoon();
+  exchange.sendSoon();
   await wait(1_000);
   expect(told).toEqual([]);
 });
@@ -123,18 +123,18 @@ test("a peer that seems to be absent is asked at once, although it owes nothing"
 test("nothing is told without a bus, or after the end", async () => {
   const { exchange, outgoing, bus, receive, told, frames } = open();
   bus.isOpen = false;
-  exchange.tell();
+  exchange.send();
   expect(told).toEqual([]);
   bus.isOpen = true;
   outgoing.send("x");
   receive(1);
-  exchange.tellSoon();
+  exchange.sendSoon();
   exchange.expectAcknowledgement();
   exchange.resend();
   exchange.resend();
   exchange.stop();
-  exchange.tell();
-  exchange.tellSoon();
+  exchange.send();
+  exchange.sendSoon();
   exchange.expectAcknowledgement();
   await wait(5_000);
   expect([told, frames.length]).toEqual([[], 2]);

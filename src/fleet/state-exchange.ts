@@ -49,26 +49,26 @@ export class StateExchange {
   }
 
   /** Tells the peer the state of both directions. */
-  tell({ resend = false, ask = false }: { resend?: boolean; ask?: boolean } = {}): void {
+  send({ resend = false, ask = false }: { resend?: boolean; ask?: boolean } = {}): void {
     const { outgoing, isOpen, publish } = this.#options;
     if (this.#isStopped || !isOpen()) return;
     publish(stateFrame({ ...this.progressToTell(), sent: outgoing.end, resend, ask }), ask);
   }
 
   /** Tells the progress that the peer does not know yet: at once if it is much. */
-  tellSoon(): void {
+  sendSoon(): void {
     if (this.#isStopped) return;
     const { received, limit } = this.#options.incoming.progress;
     if (received === this.#toldReceived && limit === this.#toldLimit) return;
-    if (received - this.#toldReceived >= TOLD_BYTES || limit - this.#toldLimit >= TOLD_BYTES) this.tell();
-    else this.tellLater();
+    if (received - this.#toldReceived >= TOLD_BYTES || limit - this.#toldLimit >= TOLD_BYTES) this.send();
+    else this.sendLater();
   }
 
-  tellLater(): void {
+  sendLater(): void {
     // Whatever is sent until then carries the progress, unless it is lost.
     this.#tellTimer ??= setTimeout(() => {
       this.#tellTimer = undefined;
-      this.tell();
+      this.send();
     }, TOLD_MS).unref();
   }
 
@@ -78,7 +78,7 @@ export class StateExchange {
     const position = this.#options.incoming.progress.received;
     if (position === this.#gap.position && now - this.#gap.askedAt < PROBE_MS / 2) return;
     this.#gap = { position, askedAt: now };
-    this.tell({ resend: true });
+    this.send({ resend: true });
   }
 
   /** The peer misses frames. */
@@ -115,7 +115,7 @@ export class StateExchange {
     const { outgoing, isPeerAbsent } = this.#options;
     const isAbsent = isPeerAbsent();
     if (outgoing.isEmpty && !isAbsent) return;
-    if (outgoing.acknowledged === this.#probedAt || isAbsent) this.tell({ ask: true });
+    if (outgoing.acknowledged === this.#probedAt || isAbsent) this.send({ ask: true });
     this.#probedAt = outgoing.acknowledged;
     this.expectAcknowledgement();
   }

@@ -93,7 +93,7 @@ export class VirtualConnection implements Transport {
       {
         signs: () => ({ received: this.#receivedBytes, sent: 0, queued: 0 }),
         isReading: () => true,
-        ask: () => this.#exchange.tell({ ask: true }),
+        ask: () => this.#exchange.send({ ask: true }),
         lost: () => {
           const silence = formatDuration(DEFAULT_LIFE.silenceMs);
           this.destroy(
@@ -108,7 +108,7 @@ export class VirtualConnection implements Transport {
     this.#unwatch = options.bus.watch({
       reconnected: () => {
         this.#outgoing.sendAgain();
-        this.#exchange.tell({ resend: true, ask: true });
+        this.#exchange.send({ resend: true, ask: true });
       },
       ended: (reason) => this.#end(reason),
     });
@@ -170,13 +170,13 @@ export class VirtualConnection implements Transport {
   resume(): void {
     if (this.#ended) return;
     this.#incoming.resume();
-    this.#exchange.tellSoon();
+    this.#exchange.sendSoon();
   }
 
   ping(answered: () => void): void {
     if (this.#ended) return;
     this.#pings.push(answered);
-    this.#exchange.tell({ ask: true });
+    this.#exchange.send({ ask: true });
   }
 
   close({ code, reason }: Farewell = { code: NORMAL_CLOSE, reason: "" }): void {
@@ -198,7 +198,7 @@ export class VirtualConnection implements Transport {
     const now = performance.now();
     if (now - this.#askedAt < PROBE_MS) return;
     this.#askedAt = now;
-    this.#exchange.tell({ ask: true });
+    this.#exchange.send({ ask: true });
   }
 
   /** Takes a message for the subject of this end. */
@@ -240,11 +240,11 @@ export class VirtualConnection implements Transport {
     if (this.#ended) return;
     switch (this.#incoming.take(frame)) {
       case "taken":
-        this.#exchange.tellSoon();
+        this.#exchange.sendSoon();
         return;
       case "repeated":
         // The peer may not know that this has arrived. One answer is enough for many frames.
-        this.#exchange.tellLater();
+        this.#exchange.sendLater();
         return;
       case "gap":
         this.#exchange.askToResend();
@@ -264,7 +264,7 @@ export class VirtualConnection implements Transport {
     if (this.#ended) return;
     if (state.resend) this.#exchange.resend();
     if (state.sent > this.#incoming.progress.received) this.#exchange.askToResend();
-    else if (state.ask) this.#exchange.tell();
+    else if (state.ask) this.#exchange.send();
     else for (const answered of this.#pings.splice(0)) answered();
   }
 
@@ -299,7 +299,7 @@ export class VirtualConnection implements Transport {
   }
 
   #receiveEnd(code: number, reason: string): void {
-    this.#exchange.tell();
+    this.#exchange.send();
     this.#end(code === NORMAL_CLOSE || reason === "" ? undefined : reason, code);
   }
 

@@ -34,7 +34,7 @@ export class ControlGroup {
   /** Moves a process into it and gives it to a user, who can make groups in it from then on, but cannot leave it. */
   delegate(pid: number, { uid, gid }: { readonly uid: number; readonly gid: number }): void {
     this.create();
-    for (const [name, limit] of Object.entries(DELEGATED)) this.#tell(name, limit);
+    for (const [name, limit] of Object.entries(DELEGATED)) this.#write(name, limit);
     for (const name of ["", "/cgroup.procs", "/cgroup.threads", "/cgroup.subtree_control"])
       chownSync(`${this.path}${name}`, uid, gid);
     writeFileSync(`${this.path}/cgroup.procs`, String(pid));
@@ -67,7 +67,7 @@ export class ControlGroup {
 
   kill(): void {
     try {
-      this.#tell("cgroup.kill", "1");
+      this.#write("cgroup.kill", "1");
     } catch (error) {
       if (!isErrno(error, ...NOT_THERE)) throw error;
       this.killFrozen();
@@ -76,9 +76,9 @@ export class ControlGroup {
 
   /** For kernels before 5.14. Frozen processes cannot fork away, and can be killed. */
   killFrozen(): void {
-    this.#ifThere(undefined, () => this.#tell("cgroup.freeze", "1"));
+    this.#ifThere(undefined, () => this.#write("cgroup.freeze", "1"));
     this.signal("SIGKILL");
-    this.#ifThere(undefined, () => this.#tell("cgroup.freeze", "0"));
+    this.#ifThere(undefined, () => this.#write("cgroup.freeze", "0"));
   }
 
   /**
@@ -111,7 +111,7 @@ export class ControlGroup {
       .map(({ name }) => new ControlGroup(`${this.path}/${name}`));
   }
 
-  #tell(file: string, text: string): void {
+  #write(file: string, text: string): void {
     descriptorReserve.lend(() => writeFileSync(`${this.path}/${file}`, text, { flag: "r+" }));
   }
 

@@ -21,7 +21,7 @@ export class OwnFiles {
   /** Whether an open file or directory is one of them. */
   has(fd: number): boolean {
     const stat = fstatSync(fd, { bigint: true });
-    const key = keyOf(stat);
+    const key = inodeKey(stat);
     if (stat.isDirectory()) return this.#directoriesNow().has(key);
     if (this.#paths.some((path) => key === keyAt(path))) return true;
     return stat.isFile() && stat.nlink > 1n && this.#paths.some((path) => madeOf(path).includes(key));
@@ -65,12 +65,12 @@ function real(path: string): string {
 function keyAt(path: string): string | undefined {
   try {
     const stat = statSync(path, { bigint: true, throwIfNoEntry: false });
-    return stat && keyOf(stat);
+    return stat && inodeKey(stat);
   } catch {
     return undefined; // A loop of links, or a directory that may not be searched.
   }
 }
 
-function keyOf({ dev, ino }: BigIntStats): string {
+function inodeKey({ dev, ino }: BigIntStats): string {
   return `${dev} ${ino}`;
 }

@@ -75,7 +75,7 @@ class RunningWatch {
         if (this.#isOver) return false;
         const interests = index < depthOfTop ? undefined : this.#watch(pathOf(directory), path);
         const isLast = index === names.length - 1;
-        interests?.set(keyOf(name), isLast && expected === "present" ? "anything" : "appear or go");
+        interests?.set(pathKey(name), isLast && expected === "present" ? "anything" : "appear or go");
         const entry = open(directory, name);
         if (entry === undefined) return expected === "missing" && interests !== undefined;
         if (isLast) {
@@ -96,7 +96,7 @@ class RunningWatch {
 
   /** The relevant names in a directory, which is watched from now on. */
   #watch(directory: NativePath, path: NativePath): Map<string, Interest> {
-    const key = keyOf(path);
+    const key = pathKey(path);
     const known = this.#directories.get(key);
     if (known !== undefined) return known.names;
     if (this.#directories.size >= MAX_WATCHED_DIRECTORIES || isSilent(directory))
@@ -105,7 +105,7 @@ class RunningWatch {
     // Events of the directory itself are reported under the last name of this path. No entry has this name.
     const watcher = watch(joinPath(directory, "."), { persistent: false, encoding: "buffer" });
     watcher.on("change", (type, name) => {
-      const interest = names.get(keyOf(Buffer.from(name)));
+      const interest = names.get(pathKey(Buffer.from(name)));
       if (interest === "anything" || (interest === "appear or go" && type === "rename")) this.#fire();
     });
     watcher.on("error", () => this.#fire());
@@ -153,6 +153,6 @@ function pathOf(descriptor: number): NativePath {
   return `/proc/self/fd/${descriptor}`;
 }
 
-function keyOf(path: NativePath): string {
+function pathKey(path: NativePath): string {
   return Buffer.from(path).toString("latin1");
 }

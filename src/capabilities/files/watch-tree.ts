@@ -90,7 +90,7 @@ class TreeWatch {
   async open(): Promise<void> {
     const isDirectory = this.#root.onTarget(FOLLOWED, (path) => statSync(path)).isDirectory();
     // Programs replace files, which only the directory reports.
-    if (!isDirectory) this.#only = keyOf(this.#root.name);
+    if (!isDirectory) this.#only = pathKey(this.#root.name);
     const start = isDirectory ? this.#root : this.#root.parent;
     if (start.onTarget(FOLLOWED, isSilent))
       throw new CapabilityError("UNSUPPORTED", `${start.shown}: this file system tells no changes`);
@@ -189,12 +189,12 @@ class TreeWatch {
   }
 
   #handle({ directory, type, name }: TreeEvent): void {
-    if (keyOf(name) === SELF) {
+    if (pathKey(name) === SELF) {
       if (type === "rename" && this.#look(directory)) return;
       if (this.#only === undefined) this.#note(directory.location);
       return;
     }
-    if (this.#only !== undefined && keyOf(name) !== this.#only) return;
+    if (this.#only !== undefined && pathKey(name) !== this.#only) return;
     const location = directory.location.child(textOrBytes(name));
     this.#note(location);
     if (type === "rename" && this.#options.recursive && this.#only === undefined) this.#follow(location);
@@ -227,21 +227,21 @@ class TreeWatch {
 
   #lost(): void {
     this.#overflow = true;
-    this.#tellSoon();
+    this.#notifySoon();
   }
 
   #note(location: Location): void {
     if (this.#changed.size < MAX_NOTICE_PATHS) this.#changed.set(location.key, location);
     else if (!this.#changed.has(location.key)) this.#overflow = true;
-    this.#tellSoon();
+    this.#notifySoon();
   }
 
-  #tellSoon(): void {
+  #notifySoon(): void {
     if (this.#closed || this.#telling) return;
-    this.#timer ??= setTimeout(() => void this.#tell(), GATHER_MS).unref();
+    this.#timer ??= setTimeout(() => void this.#notify(), GATHER_MS).unref();
   }
 
-  async #tell(): Promise<void> {
+  async #notify(): Promise<void> {
     this.#timer = undefined;
     const change = { locations: [...this.#changed.values()], overflow: this.#overflow, ended: this.#ended };
     this.#changed.clear();
@@ -250,7 +250,7 @@ class TreeWatch {
     await this.#options.onChange(change);
     this.#telling = false;
     if (change.ended) this.close();
-    else if (this.#changed.size > 0 || this.#overflow) this.#tellSoon();
+    else if (this.#changed.size > 0 || this.#overflow) this.#notifySoon();
   }
 }
 
@@ -270,7 +270,7 @@ function isOutOfReach(error: unknown): boolean {
 const REFUSED: ReadonlySet<string> = new Set(["PERMISSION_DENIED", "INVALID_INPUT"]);
 
 /** Names as comparable text, whether text or bytes. */
-function keyOf(name: NativePath): string {
+function pathKey(name: NativePath): string {
   return Buffer.from(name).toString("latin1");
 }
 

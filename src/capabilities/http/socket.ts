@@ -24,15 +24,15 @@ export function secureTunnel(tunnel: Socket, { hostname }: URL, opened: Opened):
 
 function whenReady(socket: Socket, ready: "connect" | "secureConnect", opened: Opened): Socket {
   let told = false;
-  const tell: Opened = (error, result) => {
+  const settle: Opened = (error, result) => {
     if (told) return;
     told = true;
     opened(error, result);
   };
   // Stays registered: an error event without a listener would end the program.
-  socket.on("error", (error) => tell(error, null));
-  socket.once("close", () => tell(new Error("the connection was closed"), null));
-  socket.once(ready, () => tell(null, socket));
+  socket.on("error", (error) => settle(error, null));
+  socket.once("close", () => settle(new Error("the connection was closed"), null));
+  socket.once(ready, () => settle(null, socket));
   return socket;
 }
 

@@ -121,7 +121,7 @@ export class ManagedProcess {
     this.#sources = parts.outputs.map(({ stream, end, open }) =>
       open({
         data: (bytes) =>
-          this.#tell({ kind: "output", seq: this.#log.appendOutput(stream, bytes), stream, bytes }),
+          this.#emit({ kind: "output", seq: this.#log.appendOutput(stream, bytes), stream, bytes }),
         end: () => this.#outputEnded(end),
       }),
     );
@@ -265,8 +265,8 @@ export class ManagedProcess {
     else for (const source of this.#sources) source.hurry();
     // The last output may have arrived but not been read. Report the exit after it if possible: also when the server was
     // so busy that its timers are late and come before what there is to read.
-    if (this.#openOutputs.length === 0) this.#tellEnd();
-    else this.#settleTimer = setTimeout(() => setImmediate(() => this.#tellExited()), EXIT_SETTLE_MS);
+    if (this.#openOutputs.length === 0) this.#emitEnd();
+    else this.#settleTimer = setTimeout(() => setImmediate(() => this.#emitExited()), EXIT_SETTLE_MS);
   }
 
   #terminalScreen(): TerminalScreen | undefined {
@@ -310,14 +310,14 @@ export class ManagedProcess {
 
   #outputEnded(end: OutputEnd): void {
     this.#openOutputs = this.#openOutputs.filter((other) => other !== end);
-    if (this.#openOutputs.length === 0 && this.#reaped) this.#tellEnd();
+    if (this.#openOutputs.length === 0 && this.#reaped) this.#emitEnd();
   }
 
-  #tellEnd(): void {
-    this.#tellExited();
+  #emitEnd(): void {
+    this.#emitExited();
     if (this.#closed) return;
     this.#closed = true;
-    this.#tell({ kind: "closed", seq: this.#log.appendClosed() });
+    this.#emit({ kind: "closed", seq: this.#log.appendClosed() });
     // The log is kept for a while; nothing else need be.
     this.#listeners = undefined;
     this.#sources = NO_SOURCES;
@@ -326,7 +326,7 @@ export class ManagedProcess {
     if (!this.#family.contained && this.#killTimer === undefined) this.#family = ENDED_FAMILY;
   }
 
-  #tellExited(): void {
+  #emitExited(): void {
     if (this.#exit !== undefined || this.#status === undefined) return;
     const { exitCode } = this.#status;
     const report = describeExit(this.#status, { senders: this.#senders, timedOut: this.#timedOut });
@@ -334,10 +334,10 @@ export class ManagedProcess {
     this.#exit = { exitCode, report, sandboxDenied };
     this.#status = undefined;
     clearTimeout(this.#settleTimer);
-    this.#tell({ kind: "exited", seq: this.#log.appendExited(this.#exit), ...this.#exit });
+    this.#emit({ kind: "exited", seq: this.#log.appendExited(this.#exit), ...this.#exit });
   }
 
-  #tell(event: ProcessEvent): void {
+  #emit(event: ProcessEvent): void {
     for (const listener of this.#listeners ?? []) listener(event);
   }
 }

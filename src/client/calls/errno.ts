@@ -35,8 +35,8 @@ const ERRNO_NAMES: ReadonlyMap<string, string> = new Map(
 
 /** The system error in an answer. Our server names it; Codex's gives the number at the end of its message. */
 export function errnoOf({ data, message }: RpcError): string | undefined {
-  const told = (data as { errno?: unknown } | null | undefined)?.errno;
-  if (typeof told === "string") return told;
+  const sent = (data as { errno?: unknown } | null | undefined)?.errno;
+  if (typeof sent === "string") return sent;
   const number = /\(os error (\d{1,9})\)$/.exec(message)?.[1];
   return number === undefined ? undefined : ERRNO_NAMES.get(number);
 }

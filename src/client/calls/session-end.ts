@@ -21,16 +21,16 @@ export function closedHere(): ConnectionError {
 
 /** The end of a session that could not be resumed. A server that refuses to resume it no longer has it. */
 export function unresumable(message: string, error: unknown): ExecError {
-  const told = `${message}; failed to resume exec-server session: ${messageOf(error)}`;
-  if (error instanceof ProtocolError) return new ProtocolError(told, { cause: error });
-  if (error instanceof RpcError) return new ConnectionError(told, { cause: error, code: "SESSION_LOST" });
+  const text = `${message}; failed to resume exec-server session: ${messageOf(error)}`;
+  if (error instanceof ProtocolError) return new ProtocolError(text, { cause: error });
+  if (error instanceof RpcError) return new ConnectionError(text, { cause: error, code: "SESSION_LOST" });
   const refused = error instanceof ConnectionError && error.code === "UNAUTHORIZED";
-  return new ConnectionError(told, { cause: error, ...(refused ? { code: "UNAUTHORIZED" } : {}) });
+  return new ConnectionError(text, { cause: error, ...(refused ? { code: "UNAUTHORIZED" } : {}) });
 }
 
 /** The end of a process whose fate the server could not report. */
 export function unrecovered(processId: string, error: unknown): ExecError {
-  const told = `failed to recover process ${processId}: ${messageOf(error)}`;
-  if (error instanceof ProtocolError) return new ProtocolError(told, { cause: error });
-  return new ConnectionError(told, { cause: error });
+  const text = `failed to recover process ${processId}: ${messageOf(error)}`;
+  if (error instanceof ProtocolError) return new ProtocolError(text, { cause: error });
+  return new ConnectionError(text, { cause: error });
 }

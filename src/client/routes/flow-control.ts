@@ -34,7 +34,7 @@ export class FlowControl {
     if (this.#released) return;
     if (source === "process") change(this.#heldProcesses, id, on);
     if (this.#owner.supports(METHODS[source])) {
-      this.#tell(source, id, on);
+      this.#sendFlow(source, id, on);
       return;
     }
     change(this.#behind, `${source} ${id}`, on);
@@ -80,12 +80,12 @@ export class FlowControl {
     this.#owner.pauseLink(paused);
   }
 
-  #tell(source: Source, id: string, paused: boolean): void {
-    const told =
+  #sendFlow(source: Source, id: string, paused: boolean): void {
+    const sent =
       source === "process"
         ? this.#owner.request("process/flow", { processId: id, paused })
         : this.#owner.request("http/flow", { requestId: id, paused });
-    told.catch(() => {
+    sent.catch(() => {
       // The process has ended, or the connection has; the latter is handled on the next connection.
     });
   }

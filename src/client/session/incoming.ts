@@ -31,9 +31,9 @@ export function receiveNotification(to: Recipients, method: string, params: unkn
 function receiveOfProcess(to: Recipients, method: string, params: unknown): void {
   const { routes } = to;
   try {
-    const told = processEventOf(method, params);
-    if (told !== undefined) {
-      routes.get(told.processId)?.receive(told.event);
+    const event = processEventOf(method, params);
+    if (event !== undefined) {
+      routes.get(event.processId)?.receive(event.event);
     } else if (method === "process/started") {
       const { processId, pid } = checkedParams(method, params);
       const route = routes.get(processId);

@@ -14,7 +14,7 @@ export function answerOtherTabs(): void {
   const channel = new BroadcastChannel(CHANNEL);
   channel.addEventListener("message", ({ data }: MessageEvent<TabMessage>) => {
     const secret = storedSecret();
-    if (data.kind === "ask" && secret !== undefined) tell(channel, { kind: "answer", secret });
+    if (data.kind === "ask" && secret !== undefined) post(channel, { kind: "answer", secret });
   });
 }
 
@@ -34,11 +34,11 @@ export async function askOtherTabs(onLate: (secret: string) => void): Promise<st
       if (isLate) onLate(data.secret);
       else resolve(data.secret);
     });
-    tell(channel, { kind: "ask" });
+    post(channel, { kind: "ask" });
   });
 }
 
-function tell(channel: BroadcastChannel, message: TabMessage): void {
+function post(channel: BroadcastChannel, message: TabMessage): void {
   // A channel is within one origin, unlike a window.
   // oxlint-disable-next-line unicorn/require-post-message-target-origin
   channel.postMessage(message);

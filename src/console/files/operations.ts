@@ -118,12 +118,12 @@ export async function moveEntries(
         let done = 0;
         for (const { from, to } of moves) {
           job.signal.throwIfAborted();
-          job.tell({ value: done, max: moves.length, unit: "items" });
+          job.report({ value: done, max: moves.length, unit: "items" });
           if (how === "copy") await files.copy(from, to, { recursive: true });
           else await move(files, from, to);
           done++;
         }
-        job.tell({ value: done, max: moves.length, unit: "items" });
+        job.report({ value: done, max: moves.length, unit: "items" });
       });
     },
   );
@@ -180,11 +180,11 @@ export async function deleteEntries(
     let done = 0;
     for (const { name, kind } of entries) {
       job.signal.throwIfAborted();
-      job.tell({ value: done, max: entries.length, unit: "items" });
+      job.report({ value: done, max: entries.length, unit: "items" });
       await files.remove(joinPath(directory, name), { recursive: kind === "directory", force: true });
       done++;
     }
-    job.tell({ value: done, max: entries.length, unit: "items" });
+    job.report({ value: done, max: entries.length, unit: "items" });
   });
 }
 

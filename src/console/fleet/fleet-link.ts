@@ -110,18 +110,18 @@ function takeMachines({ machines, left, isComplete }: Extract<FleetMessage, { ki
   const shown = rows.peek();
   batch(() => {
     rows.value = [...known.values()];
-    if (shown !== undefined) tellNews(new Set(shown.map(({ machine }) => machine.id)));
+    if (shown !== undefined) announceNews(new Set(shown.map(({ machine }) => machine.id)));
   });
 }
 
-function tellNews(shown: ReadonlySet<string>): void {
+function announceNews(shown: ReadonlySet<string>): void {
   const joined = [...known.keys()].filter((id) => !shown.has(id));
   const left = [...shown].filter((id) => !known.has(id));
   if (joined.length + left.length > 0)
-    news.value = [told(joined, "joined"), told(left, "left")].filter(Boolean).join("; ");
+    news.value = [describeIds(joined, "joined"), describeIds(left, "left")].filter(Boolean).join("; ");
 }
 
-function told([first, ...others]: readonly string[], what: string): string {
+function describeIds([first, ...others]: readonly string[], what: string): string {
   if (first === undefined) return "";
   return others.length === 0 ? `${visibleText(first)} ${what}` : `${others.length + 1} machines ${what}`;
 }

@@ -45,7 +45,7 @@ export function MachineTable({ rows, sorting, cursor, labels, onLabel, onMenu }:
       label="Machines"
       rows={rows}
       rowPx={ROW_PX}
-      keyOf={({ machine }) => machine.id}
+      rowKey={({ machine }) => machine.id}
       cursor={cursor.value}
       currentId="machine-current"
       emptyText="No machine matches the filter."

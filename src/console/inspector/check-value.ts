@@ -11,63 +11,63 @@ export function checkValue(shape: Shape, value: Json): Problems {
   return problems;
 }
 
-type Tell = (path: JsonPath, text: string) => void;
+type Report = (path: JsonPath, text: string) => void;
 
-function check(shape: Shape, value: Json, path: JsonPath, tell: Tell): void {
+function check(shape: Shape, value: Json, path: JsonPath, report: Report): void {
   if (value === null && shape.nullable) return;
   switch (shape.kind) {
     case "any":
       return;
     case "none":
       if (value !== null && !(isObject(value) && Object.keys(value).length === 0))
-        tell(path, "This method has no parameters: null, or {}.");
+        report(path, "This method has no parameters: null, or {}.");
       return;
     case "switch":
-      if (typeof value !== "boolean") tell(path, "Must be true or false.");
+      if (typeof value !== "boolean") report(path, "Must be true or false.");
       return;
     case "text":
-      if (typeof value !== "string") tell(path, "Must be text.");
-      else if (shape.format === "base64" && !isBase64(value)) tell(path, "Is not base64 with padding.");
+      if (typeof value !== "string") report(path, "Must be text.");
+      else if (shape.format === "base64" && !isBase64(value)) report(path, "Is not base64 with padding.");
       return;
     case "number":
-      return checkNumber(shape, value, path, tell);
+      return checkNumber(shape, value, path, report);
     case "choice":
       if (!shape.values.includes(value as string))
-        tell(path, `Must be ${shape.values.map((each) => JSON.stringify(each)).join(" or ")}.`);
+        report(path, `Must be ${shape.values.map((each) => JSON.stringify(each)).join(" or ")}.`);
       return;
     case "list":
-      if (!Array.isArray(value)) tell(path, "Must be a list.");
-      else value.forEach((item, index) => check(shape.item, item, [...path, index], tell));
+      if (!Array.isArray(value)) report(path, "Must be a list.");
+      else value.forEach((item, index) => check(shape.item, item, [...path, index], report));
       return;
     case "map":
-      if (!isObject(value)) return tell(path, "Must be an object.");
-      for (const [name, each] of Object.entries(value)) check(shape.value, each, [...path, name], tell);
+      if (!isObject(value)) return report(path, "Must be an object.");
+      for (const [name, each] of Object.entries(value)) check(shape.value, each, [...path, name], report);
       return;
     case "object":
-      return checkObject(shape, value, path, tell);
+      return checkObject(shape, value, path, report);
     case "union": {
       const option = shape.options[optionOf(shape, value)];
-      if (option === undefined) tell(path, "Fits none of the forms that it may have.");
-      else check(option, value, path, tell);
+      if (option === undefined) report(path, "Fits none of the forms that it may have.");
+      else check(option, value, path, report);
     }
   }
 }
 
-function checkObject(shape: ShapeOf<"object">, value: Json, path: JsonPath, tell: Tell): void {
-  if (!isObject(value)) return tell(path, "Must be an object.");
+function checkObject(shape: ShapeOf<"object">, value: Json, path: JsonPath, report: Report): void {
+  if (!isObject(value)) return report(path, "Must be an object.");
   for (const { name, required, shape: member } of shape.members) {
     const here = [...path, name];
-    if (Object.hasOwn(value, name)) check(member, value[name], here, tell);
-    else if (required && !member.nullable) tell(here, "Is required.");
+    if (Object.hasOwn(value, name)) check(member, value[name], here, report);
+    else if (required && !member.nullable) report(here, "Is required.");
   }
 }
 
-function checkNumber(shape: ShapeOf<"number">, value: Json, path: JsonPath, tell: Tell): void {
+function checkNumber(shape: ShapeOf<"number">, value: Json, path: JsonPath, report: Report): void {
   const { whole, least, most } = shape;
   if (typeof value !== "number" || (whole && !Number.isInteger(value)))
-    tell(path, `Must be a ${whole ? "whole " : ""}number.`);
-  else if (least !== undefined && value < least) tell(path, `Must be ${least} or more.`);
-  else if (most !== undefined && value > most) tell(path, `Must be ${most} or less.`);
+    report(path, `Must be a ${whole ? "whole " : ""}number.`);
+  else if (least !== undefined && value < least) report(path, `Must be ${least} or more.`);
+  else if (most !== undefined && value > most) report(path, `Must be ${most} or less.`);
 }
 
 /** Which form of a union a value has: the first that it fits, or else the one that its first member names. */

@@ -55,14 +55,14 @@ export class OutputFeed {
   }
 
   /** All output that was ever written is known once the process is over: what has not arrived was in the gaps. */
-  tellTotal(outputBytes: number): void {
+  setTotal(outputBytes: number): void {
     const missing = outputBytes - this.raw.received;
     if (missing <= 0 || this.#gaps.length === 0) return;
     const [only, another] = this.#gaps;
     if (only !== undefined && another === undefined)
       this.store.updateGap(only, `${formatBytes(missing)} of output ${EVICTED}`);
     this.evictedBytes.value = missing;
-    this.#tell();
+    this.#notify();
   }
 
   /** Control if it is allowed, else only to look. */
@@ -102,7 +102,7 @@ export class OutputFeed {
         case "failed":
           throw new ExecError(event.code, event.message);
       }
-      this.#tell();
+      this.#notify();
       if (performance.now() < sliceEnd) continue;
       await nextTask();
       sliceEnd = performance.now() + SLICE_MS;
@@ -110,7 +110,7 @@ export class OutputFeed {
   }
 
   /** Once for each frame. */
-  #tell(): void {
+  #notify(): void {
     if (this.#isNewsDue) return;
     this.#isNewsDue = true;
     requestAnimationFrame(() => {

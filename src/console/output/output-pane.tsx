@@ -36,7 +36,7 @@ export function OutputPane({ row, address }: OutputPaneProps) {
   }, []);
   const { state, outputBytes } = row.listed;
   useEffect(() => {
-    if (feed.isClosed.value && state === "closed") feed.tellTotal(outputBytes);
+    if (feed.isClosed.value && state === "closed") feed.setTotal(outputBytes);
   }, [feed.isClosed.value, state, outputBytes]);
   useCommands(
     () => [

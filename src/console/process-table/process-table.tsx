@@ -41,7 +41,7 @@ export function ProcessTable({ rows, sorting, cursor, selected, emptyText, ...ac
       label="Processes"
       rows={rows}
       rowPx={ROW_PX}
-      keyOf={({ key }) => key}
+      rowKey={({ key }) => key}
       cursor={cursor.value}
       currentId="proc-current"
       isMultiselectable

@@ -35,7 +35,7 @@ export class ProcessHistory {
   update(listed: readonly ListedProcess[], nowMs: number, wallMs = Date.now()): readonly ProcessRow[] {
     const rows = new Map<string, Measured>();
     for (const process of listed) {
-      const key = keyOf(process);
+      const key = processKey(process);
       rows.set(key, measure(key, process, this.#rows.get(key), nowMs));
     }
     this.#rows = rows;
@@ -45,7 +45,7 @@ export class ProcessHistory {
   }
 }
 
-function keyOf({ name, owner, processId, startedAtMs, pid }: ListedProcess): string {
+function processKey({ name, owner, processId, startedAtMs, pid }: ListedProcess): string {
   return `${owner ?? ""}/${name ?? processId}/${startedAtMs}/${pid}`;
 }
 

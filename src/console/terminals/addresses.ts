@@ -1,12 +1,12 @@
 import { below, pathTo } from "../frame/addresses.ts";
-import { keyOf, type PaneLayout } from "./layout.ts";
+import { terminalKey, type PaneLayout } from "./layout.ts";
 
 /** Names of kept processes cannot have this character, so that the end of a path can tell the mode. */
 const FOLLOW = "~follow";
 
 /** The path of a terminal: `/t/NAME`, `/t/OWNER/NAME`; `~follow` at its end only shows it. */
 export function pathOf(pane: PaneLayout): string {
-  return pathTo("/t", keyOf(pane)) + (pane.mode === "follow" ? FOLLOW : "");
+  return pathTo("/t", terminalKey(pane)) + (pane.mode === "follow" ? FOLLOW : "");
 }
 
 /** The terminal of a path. Owners may have slashes, names have none. */

@@ -6,7 +6,7 @@ import { Dialog } from "../ui/dialog.tsx";
 import { toast } from "../ui/toast.tsx";
 import { visibleText } from "../../base/visible-text.ts";
 import { findTerminal, keptTerminals } from "./kept-terminals.ts";
-import { closePane, keyOf, type PaneLayout } from "./layout.ts";
+import { closePane, terminalKey, type PaneLayout } from "./layout.ts";
 import { layout } from "./open-terminals.ts";
 import { paneModels } from "./pane-model.tsx";
 import { endTerminal } from "./terminal-session.ts";
@@ -20,7 +20,7 @@ export function askToClose(panes: readonly PaneLayout[]): void {
 }
 
 function runs(pane: PaneLayout): boolean {
-  const model = paneModels.value.get(keyOf(pane));
+  const model = paneModels.value.get(terminalKey(pane));
   if (model !== undefined) {
     const state = model.state.value;
     return state.kind === "open" && state.mode === "control";
@@ -31,7 +31,7 @@ function runs(pane: PaneLayout): boolean {
 }
 
 function close(panes: readonly PaneLayout[]): void {
-  for (const pane of panes) layout.value = closePane(layout.value, keyOf(pane));
+  for (const pane of panes) layout.value = closePane(layout.value, terminalKey(pane));
 }
 
 async function end(panes: readonly PaneLayout[]): Promise<void> {
@@ -47,7 +47,7 @@ async function end(panes: readonly PaneLayout[]): Promise<void> {
 }
 
 async function endAndForget(pane: PaneLayout): Promise<void> {
-  const model = paneModels.value.get(keyOf(pane));
+  const model = paneModels.value.get(terminalKey(pane));
   if (model !== undefined) return model.endAndForget();
   const { name, owner, mode } = pane;
   const remote = await serverLink.host.value!.attachKept(name, {

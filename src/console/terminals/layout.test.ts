@@ -5,7 +5,7 @@ import {
   currentTab,
   focus,
   focusedPane,
-  keyOf,
+  terminalKey,
   type Layout,
   moveBorder,
   neighbourTab,
@@ -24,7 +24,7 @@ function pane(name: string, mode: PaneLayout["mode"] = "control"): PaneLayout {
 }
 
 function names(layout: Layout): string[][] {
-  return layout.tabs.map(({ root }) => panesOf(root).map((each) => keyOf(each)));
+  return layout.tabs.map(({ root }) => panesOf(root).map((each) => terminalKey(each)));
 }
 
 const TWO = show(show(NO_LAYOUT, pane("a")), pane("b"));

@@ -39,7 +39,7 @@ export const NO_LAYOUT: Layout = { tabs: [], current: undefined };
 const LEAST_SHARE = 0.1;
 
 /** Tells terminals apart: owners may have the same names. */
-export function keyOf({ owner, name }: TerminalAddress): string {
+export function terminalKey({ owner, name }: TerminalAddress): string {
   return owner === undefined ? name : `${owner}/${name}`;
 }
 
@@ -53,17 +53,17 @@ export function currentTab({ tabs, current }: Layout): TabLayout | undefined {
 
 export function focusedPane(layout: Layout): PaneLayout | undefined {
   const tab = currentTab(layout);
-  return tab && panesOf(tab.root).find((pane) => keyOf(pane) === tab.focus);
+  return tab && panesOf(tab.root).find((pane) => terminalKey(pane) === tab.focus);
 }
 
 /** Where a terminal is shown. */
 function tabOf(layout: Layout, key: string): TabLayout | undefined {
-  return layout.tabs.find(({ root }) => panesOf(root).some((pane) => keyOf(pane) === key));
+  return layout.tabs.find(({ root }) => panesOf(root).some((pane) => terminalKey(pane) === key));
 }
 
 /** Shows a terminal, in a new tab unless it is somewhere already. */
 export function show(layout: Layout, pane: PaneLayout): Layout {
-  const key = keyOf(pane);
+  const key = terminalKey(pane);
   if (tabOf(layout, key) !== undefined) return focus(changePane(layout, key, pane), key);
   const id = Math.max(0, ...layout.tabs.map((tab) => tab.id)) + 1;
   return { tabs: [...layout.tabs, { id, root: pane, focus: key }], current: id };
@@ -97,12 +97,12 @@ export function split(
   { direction, pane }: { readonly direction: SplitLayout["direction"]; readonly pane: PaneLayout },
 ): Layout {
   const tab = tabOf(layout, key);
-  if (tab === undefined || tabOf(layout, keyOf(pane)) !== undefined) return show(layout, pane);
+  if (tab === undefined || tabOf(layout, terminalKey(pane)) !== undefined) return show(layout, pane);
   const added = changeTab(layout, tab.id, (old) => ({
     ...old,
     root: mapPane(old.root, key, (first) => ({ kind: "split", direction, share: 0.5, first, second: pane })),
   }));
-  return focus(added, keyOf(pane));
+  return focus(added, terminalKey(pane));
 }
 
 /** Another mode or name for a pane, where it is. */
@@ -112,7 +112,7 @@ export function changePane(layout: Layout, key: string, pane: PaneLayout): Layou
   return changeTab(layout, tab.id, (old) => ({
     ...old,
     root: mapPane(old.root, key, () => pane),
-    focus: old.focus === key ? keyOf(pane) : old.focus,
+    focus: old.focus === key ? terminalKey(pane) : old.focus,
   }));
 }
 
@@ -125,7 +125,7 @@ export function closePane(layout: Layout, key: string): Layout {
     return changeTab(layout, tab.id, (old) => ({
       ...old,
       root,
-      focus: old.focus === key ? keyOf(panesOf(root)[0]!) : old.focus,
+      focus: old.focus === key ? terminalKey(panesOf(root)[0]!) : old.focus,
     }));
   const index = layout.tabs.indexOf(tab);
   const tabs = layout.tabs.filter((other) => other !== tab);
@@ -152,12 +152,12 @@ function changeTab(layout: Layout, id: number, change: (tab: TabLayout) => TabLa
 }
 
 function mapPane(node: LayoutNode, key: string, change: (pane: PaneLayout) => LayoutNode): LayoutNode {
-  if (node.kind === "pane") return keyOf(node) === key ? change(node) : node;
+  if (node.kind === "pane") return terminalKey(node) === key ? change(node) : node;
   return { ...node, first: mapPane(node.first, key, change), second: mapPane(node.second, key, change) };
 }
 
 function without(node: LayoutNode, key: string): LayoutNode | undefined {
-  if (node.kind === "pane") return keyOf(node) === key ? undefined : node;
+  if (node.kind === "pane") return terminalKey(node) === key ? undefined : node;
   const first = without(node.first, key);
   const second = without(node.second, key);
   if (first === undefined || second === undefined) return first ?? second;

@@ -1,4 +1,4 @@
-import { focusedPane, keyOf } from "./layout.ts";
+import { focusedPane, terminalKey } from "./layout.ts";
 import { layout } from "./open-terminals.ts";
 
 export type Way = "Left" | "Right" | "Up" | "Down";
@@ -8,7 +8,7 @@ export function neighbourPane(way: Way): string | undefined {
   const focused = focusedPane(layout.value);
   if (focused === undefined) return undefined;
   const cells = [...document.querySelectorAll<HTMLElement>(".term-sheet:not([hidden]) .term-cell")];
-  const from = cells.find((cell) => cell.dataset["key"] === keyOf(focused))?.getBoundingClientRect();
+  const from = cells.find((cell) => cell.dataset["key"] === terminalKey(focused))?.getBoundingClientRect();
   if (from === undefined) return undefined;
   let best: { readonly key: string; readonly distance: number } | undefined;
   for (const cell of cells) {

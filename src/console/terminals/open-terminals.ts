@@ -3,7 +3,15 @@ import type { Host } from "../../client/browser.ts";
 import { describeFailure, NOT_CONNECTED } from "../connection/describe-error.ts";
 import { serverLink } from "../connection/server-link.ts";
 import { toast } from "../ui/toast.tsx";
-import { focusedPane, keyOf, type Layout, type PaneLayout, show, split, type SplitLayout } from "./layout.ts";
+import {
+  focusedPane,
+  terminalKey,
+  type Layout,
+  type PaneLayout,
+  show,
+  split,
+  type SplitLayout,
+} from "./layout.ts";
 import { paneModels } from "./pane-model.tsx";
 import { loginShell, startNamed } from "./start-terminal.ts";
 import { storedLayout, storeLayout } from "./stored-layout.ts";
@@ -26,13 +34,13 @@ export async function openNew(host: Host, direction?: SplitLayout["direction"]):
   isStarting.value = true;
   try {
     const beside = focusedPane(layout.value);
-    const size = beside && paneModels.value.get(keyOf(beside))?.grid.value;
+    const size = beside && paneModels.value.get(terminalKey(beside))?.grid.value;
     const name = await startNamed(host, loginShell(host), size);
     const pane: PaneLayout = { kind: "pane", name, mode: "control" };
     layout.value =
       direction === undefined || beside === undefined
         ? show(layout.value, pane)
-        : split(layout.value, keyOf(beside), { direction, pane });
+        : split(layout.value, terminalKey(beside), { direction, pane });
   } catch (error) {
     toast({ kind: "bad", ...describeFailure("The terminal was not started", error) });
   } finally {

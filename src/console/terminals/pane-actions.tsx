@@ -4,7 +4,7 @@ import { Badge } from "../ui/badge.tsx";
 import { IconButton } from "../ui/button.tsx";
 import { Icon } from "../ui/icon.tsx";
 import { findTerminal, keptTerminals } from "./kept-terminals.ts";
-import { focusedPane, keyOf } from "./layout.ts";
+import { focusedPane, terminalKey } from "./layout.ts";
 import { layout, openNew } from "./open-terminals.ts";
 import { paneModels } from "./pane-model.tsx";
 
@@ -13,7 +13,7 @@ export function PaneActions() {
   const host = useHost();
   const pane = focusedPane(layout.value);
   if (pane === undefined) return null;
-  const model = paneModels.value.get(keyOf(pane));
+  const model = paneModels.value.get(terminalKey(pane));
   const attached = keptTerminals.value && findTerminal(keptTerminals.value, pane)?.attached;
   const state = model?.state.value;
   const isReadOnly = state !== undefined && "mode" in state && state.mode === "follow";

@@ -8,7 +8,7 @@ import { toast } from "../ui/toast.tsx";
 import { visibleText } from "../../base/visible-text.ts";
 import { Emulator } from "./emulator.ts";
 import { findTerminal, keptTerminals } from "./kept-terminals.ts";
-import { type PaneLayout, keyOf } from "./layout.ts";
+import { type PaneLayout, terminalKey } from "./layout.ts";
 import { leaveScreen, takeScreen } from "./left-screens.ts";
 import { contentsOf, mustAsk, pasted } from "./paste.ts";
 import { PasteQuestion } from "./paste-question.tsx";
@@ -60,7 +60,7 @@ export class PaneModel {
   constructor(host: Host, pane: PaneLayout, element: HTMLElement) {
     this.#host = host;
     this.#pane = pane;
-    const left = takeScreen(keyOf(pane));
+    const left = takeScreen(terminalKey(pane));
     left?.move(element);
     this.emulator = left ?? new Emulator(element);
     this.emulator.onHover = (address) => {
@@ -91,7 +91,7 @@ export class PaneModel {
       effect(() => this.#listedAs()),
       effect(() => this.#look()),
     ];
-    paneModels.value = new Map(paneModels.value).set(keyOf(pane), this);
+    paneModels.value = new Map(paneModels.value).set(terminalKey(pane), this);
     void this.#session.run();
   }
 
@@ -152,12 +152,12 @@ export class PaneModel {
     for (const step of this.#undo) step();
     clearTimeout(this.#fitTimer);
     const left = new Map(paneModels.value);
-    if (left.get(keyOf(this.#pane)) === this) left.delete(keyOf(this.#pane));
+    if (left.get(terminalKey(this.#pane)) === this) left.delete(terminalKey(this.#pane));
     paneModels.value = left;
     void this.#session.close();
     // With another session, what the last one showed is nowhere else.
     if (this.#leavesScreen || serverLink.host.value !== this.#host)
-      leaveScreen(keyOf(this.#pane), this.emulator);
+      leaveScreen(terminalKey(this.#pane), this.emulator);
     else this.emulator.dispose();
   }
 

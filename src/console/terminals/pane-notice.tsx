@@ -10,7 +10,7 @@ import { Button } from "../ui/button.tsx";
 import { toast } from "../ui/toast.tsx";
 import { visibleText } from "../../base/visible-text.ts";
 import { lastCommand } from "./last-commands.ts";
-import { keyOf, type PaneLayout } from "./layout.ts";
+import { terminalKey, type PaneLayout } from "./layout.ts";
 import type { PaneModel } from "./pane-model.tsx";
 import { startAgain } from "./start-terminal.ts";
 
@@ -48,7 +48,7 @@ export function PaneNotice({ model, pane, isReadOnly, onClose, onMode, onStarted
       onClick={() =>
         void act("started again", async () => {
           model.leaveScreen();
-          await startAgain(host, pane.name, lastCommand(keyOf(pane)), model.grid.value);
+          await startAgain(host, pane.name, lastCommand(terminalKey(pane)), model.grid.value);
           onStarted();
         })
       }
@@ -103,7 +103,7 @@ export function PaneNotice({ model, pane, isReadOnly, onClose, onMode, onStarted
   if (state.kind === "unsuitable")
     return (
       <Notice text={`${visibleText(pane.name)} does not run on a terminal.`}>
-        <a class="button plain" href={pathTo("/p", keyOf(pane))}>
+        <a class="button plain" href={pathTo("/p", terminalKey(pane))}>
           Show its output
         </a>
         {close}

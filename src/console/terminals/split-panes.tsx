@@ -6,7 +6,7 @@ import {
   changePane,
   closePane,
   focus,
-  keyOf,
+  terminalKey,
   type LayoutNode,
   moveBorder,
   type PaneLayout,
@@ -83,7 +83,7 @@ interface PaneProps {
 }
 
 function Pane({ pane, focused, isAlone }: PaneProps) {
-  const key = keyOf(pane);
+  const key = terminalKey(pane);
   const title = paneModels.value.get(key)?.title.value;
   return (
     <div class="term-cell" data-focused={focused === key && !isAlone ? "" : undefined} data-key={key}>

@@ -1,4 +1,4 @@
-import { keyOf, type Layout, type LayoutNode, NO_LAYOUT, panesOf, type TabLayout } from "./layout.ts";
+import { terminalKey, type Layout, type LayoutNode, NO_LAYOUT, panesOf, type TabLayout } from "./layout.ts";
 
 /** Of this tab of the browser: two tabs would take their terminals away from each other. */
 const KEY = "exec-server-terminals-layout";
@@ -30,7 +30,7 @@ function parseTab(value: unknown, id: number, seen: Set<string>): readonly TabLa
   if (!isRecord(value)) return [];
   const root = parseNode(value["root"], seen, MOST_DEPTH);
   if (root === undefined) return [];
-  const keys = panesOf(root).map((pane) => keyOf(pane));
+  const keys = panesOf(root).map((pane) => terminalKey(pane));
   const focus = keys.find((key) => key === value["focus"]) ?? keys[0]!;
   const title = typeof value["title"] === "string" ? { title: value["title"].slice(0, 200) } : {};
   return [{ id, root, focus, ...title }];
@@ -60,8 +60,8 @@ function parseNode(value: unknown, seen: Set<string>, depth: number): LayoutNode
     ...(typeof owner === "string" ? { owner } : {}),
     mode: value["mode"] === "follow" ? ("follow" as const) : ("control" as const),
   };
-  if (seen.has(keyOf(pane))) return undefined;
-  seen.add(keyOf(pane));
+  if (seen.has(terminalKey(pane))) return undefined;
+  seen.add(terminalKey(pane));
   return pane;
 }
 

@@ -6,7 +6,7 @@ import { IconButton } from "../ui/button.tsx";
 import { Icon } from "../ui/icon.tsx";
 import { visibleText } from "../../base/visible-text.ts";
 import { askToClose } from "./closing.tsx";
-import { keyOf, panesOf, renameTab, selectTab, type TabLayout } from "./layout.ts";
+import { terminalKey, panesOf, renameTab, selectTab, type TabLayout } from "./layout.ts";
 import { layout, openNew } from "./open-terminals.ts";
 import { paneModels } from "./pane-model.tsx";
 import { PaneActions } from "./pane-actions.tsx";
@@ -43,14 +43,14 @@ export function TabBar() {
 /** What a tab is called. */
 function titleOf(tab: TabLayout): string {
   if (tab.title !== undefined) return visibleText(tab.title);
-  const focused = panesOf(tab.root).find((pane) => keyOf(pane) === tab.focus);
+  const focused = panesOf(tab.root).find((pane) => terminalKey(pane) === tab.focus);
   return visibleText(focused?.name ?? tab.focus);
 }
 
 function Tab({ tab, isCurrent }: { readonly tab: TabLayout; readonly isCurrent: boolean }) {
   const isRenaming = useSignal(false);
   const panes = panesOf(tab.root);
-  const models = panes.map((pane) => paneModels.value.get(keyOf(pane)));
+  const models = panes.map((pane) => paneModels.value.get(terminalKey(pane)));
   const hasEnded = models.every((model) => model !== undefined && "report" in model.state.value);
   const isRinging = !isCurrent && models.some((model) => model?.isRinging.value);
   const told = models.find((model) => model?.title.value)?.title.value;

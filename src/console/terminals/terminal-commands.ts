@@ -3,7 +3,7 @@ import { type Command, useCommands } from "../frame/commands.ts";
 import { copyAndSay } from "../ui/copy-text.ts";
 import { pathOf } from "./addresses.ts";
 import { askToClose } from "./closing.tsx";
-import { focus, focusedPane, keyOf, neighbourTab, selectTab } from "./layout.ts";
+import { focus, focusedPane, terminalKey, neighbourTab, selectTab } from "./layout.ts";
 import { neighbourPane, type Way } from "./neighbour-pane.ts";
 import { layout, openNew } from "./open-terminals.ts";
 import { paneModels, type PaneModel } from "./pane-model.tsx";
@@ -63,7 +63,7 @@ export function useTerminalCommands(): void {
   const host = useHost();
   const model = (): PaneModel | undefined => {
     const pane = focusedPane(layout.value);
-    return pane && paneModels.value.get(keyOf(pane));
+    return pane && paneModels.value.get(terminalKey(pane));
   };
   const goTab = (steps: number): void => {
     const id = neighbourTab(layout.value, steps);

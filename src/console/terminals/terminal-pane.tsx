@@ -2,7 +2,7 @@ import { useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { useHost } from "../connection/use-host.ts";
 import { Progress } from "../ui/progress.tsx";
-import { keyOf, type PaneLayout } from "./layout.ts";
+import { terminalKey, type PaneLayout } from "./layout.ts";
 import { PaneModel } from "./pane-model.tsx";
 import { PaneNotice } from "./pane-notice.tsx";
 import { PhoneKeys } from "./phone-keys.tsx";
@@ -27,7 +27,7 @@ export function TerminalPane(props: TerminalPaneProps) {
   return (
     <OpenPane
       {...props}
-      key={`${keyOf(pane)} ${pane.mode} ${starts.value}`}
+      key={`${terminalKey(pane)} ${pane.mode} ${starts.value}`}
       onStarted={() => {
         starts.value += 1;
       }}

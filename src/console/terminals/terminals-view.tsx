@@ -6,7 +6,7 @@ import { paneAt, pathOf } from "./addresses.ts";
 import { Chooser } from "./chooser.tsx";
 import { ClosingQuestion } from "./closing.tsx";
 import { useKeptTerminals } from "./kept-terminals.ts";
-import { focusedPane, keyOf, show } from "./layout.ts";
+import { focusedPane, terminalKey, show } from "./layout.ts";
 import { layout } from "./open-terminals.ts";
 import { SplitPanes } from "./split-panes.tsx";
 import { TabBar } from "./tab-bar.tsx";
@@ -47,7 +47,7 @@ export default function TerminalsView({ path }: ViewProps) {
             key={tab.id}
             class="term-sheet"
             role="tabpanel"
-            aria-label={keyOf({ name: tab.focus })}
+            aria-label={terminalKey({ name: tab.focus })}
             hidden={tab.id !== current}
           >
             {seen.has(tab.id) ? (

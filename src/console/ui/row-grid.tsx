@@ -10,7 +10,7 @@ export interface RowGridProps<Row> {
   readonly rows: readonly Row[];
   /** The height of each row, as the style sheet has it. */
   readonly rowPx: { readonly wide: number; readonly narrow: number };
-  readonly keyOf: (row: Row) => string;
+  readonly rowKey: (row: Row) => string;
   /** Key of the row that has the keys. It is scrolled into view when it changes. */
   readonly cursor: string | undefined;
   /** The id of that row. */
@@ -22,11 +22,11 @@ export interface RowGridProps<Row> {
 }
 
 /** A grid that draws only the rows that are visible: there may be thousands. */
-export function RowGrid<Row>({ rows, keyOf, cursor, currentId, ...props }: RowGridProps<Row>) {
+export function RowGrid<Row>({ rows, rowKey, cursor, currentId, ...props }: RowGridProps<Row>) {
   const body = useRef<HTMLDivElement>(null);
   const view = useRowView(body);
   const rowPx = isNarrow.value ? props.rowPx.narrow : props.rowPx.wide;
-  const index = rows.findIndex((row) => keyOf(row) === cursor);
+  const index = rows.findIndex((row) => rowKey(row) === cursor);
   useLayoutEffect(() => {
     if (index >= 0 && body.current !== null) body.current.scrollTop = scrollTo(index, view.peek(), rowPx);
   }, [cursor]);

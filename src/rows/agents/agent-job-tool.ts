@@ -164,7 +164,7 @@ async function runOnHost(
       ...(given.max_runtime_seconds ? { timeoutMs: given.max_runtime_seconds * 1000 } : {}),
       ...requestOptions,
       onStart: (job) => progress.start(job),
-      onProgress: (now) => progress.tell(now),
+      onProgress: (now) => progress.report(now),
     });
     // A command in a sandbox that can write here may have put a link in its place.
     await files.write(output, await readFile(results, { flag: constants.O_RDONLY | constants.O_NOFOLLOW }));
@@ -225,23 +225,23 @@ function answer(
 
 /** Turns the counts of the engine into those of Codex. */
 class Progress {
-  readonly #tell: (progress: AgentJobProgress) => void;
+  readonly #report: (progress: AgentJobProgress) => void;
   readonly #startedAt = performance.now();
   #job = { jobId: "", rows: 0 };
 
-  constructor(tell: ((progress: AgentJobProgress) => void) | undefined) {
-    this.#tell = tell ?? (() => {});
+  constructor(report: ((progress: AgentJobProgress) => void) | undefined) {
+    this.#report = report ?? (() => {});
   }
 
   start(job: { readonly jobId: string; readonly rows: number }): void {
     this.#job = job;
   }
 
-  tell({ completed, failed, running, ended }: RowsProgress): void {
+  report({ completed, failed, running, ended }: RowsProgress): void {
     const { jobId, rows } = this.#job;
     const left = rows - completed - failed;
     const eta = ((performance.now() - this.#startedAt) / 1000 / ended) * left;
-    this.#tell({
+    this.#report({
       job_id: jobId,
       total_items: rows,
       pending_items: Math.max(left - running, 0),

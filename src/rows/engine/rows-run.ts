@@ -111,7 +111,7 @@ export class RowsRun {
         if (placed !== undefined) this.#begin(placed);
         else {
           this.#held = next;
-          this.#tellWaiting();
+          this.#reportWaiting();
           await this.#change();
         }
       } else if (source.isIdle && retries.size < this.#maxWaiting) source.ask();
@@ -172,13 +172,13 @@ export class RowsRun {
   #begin(next: Next): void {
     const running = new RunningAttempt(this.#plan, next, {
       stop: (reason) => this.#stop(reason),
-      waits: () => this.#tellWaiting(),
+      waits: () => this.#reportWaiting(),
     });
     this.#running.add(running);
     this.#counts.running = this.#running.size;
     this.#waiting = undefined;
     void this.#attempt(running, next);
-    this.#tell();
+    this.#report();
   }
 
   async #attempt(running: RunningAttempt, next: Next): Promise<void> {
@@ -285,7 +285,7 @@ export class RowsRun {
     await ledger.settle(item, record);
     this.#counts.add(record.status);
     this.#counts.ended += 1;
-    this.#tell();
+    this.#report();
     await onRecord?.(item, record);
   }
 
@@ -337,17 +337,17 @@ export class RowsRun {
     this.#wake?.();
   }
 
-  #tell(): void {
+  #report(): void {
     const waiting = this.#waiting === undefined ? {} : { waiting: this.#waiting };
     this.#plan.onProgress?.({ ...this.#progress(), ...waiting });
   }
 
   /** Tells why nothing runs when there is another reason, or none any more. */
-  #tellWaiting(): void {
+  #reportWaiting(): void {
     const waiting = this.#running.size > 0 ? this.#allWait() : this.#plan.places?.waiting;
     if (waiting === this.#waiting) return;
     this.#waiting = waiting;
-    this.#tell();
+    this.#report();
   }
 
   /** Why the attempts cannot begin, if none of them has. */

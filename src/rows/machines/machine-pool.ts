@@ -171,9 +171,9 @@ export class MachinePool implements Places {
   }
 
   /** One that has lost its labels gets no new rows, like one that has left. */
-  #hear(told: RowsMachine): void {
-    const isWanted = hasLabels(told, this.#options.on ?? {});
-    if (isWanted || this.#machines.has(told.id)) this.#machine(told.id).tell(told, isWanted);
+  #hear(reported: RowsMachine): void {
+    const isWanted = hasLabels(reported, this.#options.on ?? {});
+    if (isWanted || this.#machines.has(reported.id)) this.#machine(reported.id).update(reported, isWanted);
   }
 
   async #connect(machine: Machine): Promise<void> {

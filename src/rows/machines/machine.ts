@@ -6,7 +6,7 @@ import type { RowsMachine } from "./rows-fleet.ts";
 export class Machine {
   readonly id: string;
   /** What it last told; undefined while it is not in the fleet. */
-  #told: RowsMachine | undefined;
+  #reported: RowsMachine | undefined;
   /** False once it has lost the labels that the job asks for. */
   #isWanted = true;
   #slots = Number.POSITIVE_INFINITY;
@@ -33,12 +33,12 @@ export class Machine {
   }
 
   get isListed(): boolean {
-    return this.#told !== undefined;
+    return this.#reported !== undefined;
   }
 
   /** What it last told about itself; undefined if it is not one of those that the job asks for, or not there. */
   get state(): RowsMachine["state"] | undefined {
-    return this.#isWanted ? this.#told?.state : undefined;
+    return this.#isWanted ? this.#reported?.state : undefined;
   }
 
   /** Whether it takes new rows, as far as it tells. */
@@ -64,9 +64,9 @@ export class Machine {
     return this.isReady ? Math.max(0, this.#slots - this.#foreign - this.#ours) : 0;
   }
 
-  tell(told: RowsMachine, isWanted = true): void {
-    const { running, free } = told;
-    this.#told = told;
+  update(reported: RowsMachine, isWanted = true): void {
+    const { running, free } = reported;
+    this.#reported = reported;
     this.#isWanted = isWanted;
     // One that runs more than it is meant to has no free slots either, and does not tell how many it has.
     this.#slots = free > 0 ? running + free : Math.min(this.#slots, running);
@@ -75,7 +75,7 @@ export class Machine {
   }
 
   leave(): void {
-    this.#told = undefined;
+    this.#reported = undefined;
     this.#slots = Number.POSITIVE_INFINITY;
   }
 

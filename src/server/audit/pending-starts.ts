@@ -20,7 +20,7 @@ export class PendingStarts {
   readonly #keys = new Map<ObservedRequest, string>();
 
   add(request: ObservedRequest, rule: StartRule, params: unknown): void {
-    const key = keyOf(request.connection, rule.process?.(params));
+    const key = startKey(request.connection, rule.process?.(params));
     this.#keys.set(request, key);
     // An id that is in use belongs to the first: the second fails, or repeats it.
     if (!this.#byProcess.has(key)) this.#byProcess.set(key, { request, rule, params });
@@ -28,8 +28,8 @@ export class PendingStarts {
 
   /** The request that has started this process. */
   started(connection: ObservedConnection, processId: string): PendingStart | undefined {
-    const key = keyOf(connection, processId);
-    const found = this.#byProcess.has(key) ? key : keyOf(connection, undefined);
+    const key = startKey(connection, processId);
+    const found = this.#byProcess.has(key) ? key : startKey(connection, undefined);
     const start = this.#byProcess.get(found);
     if (start !== undefined) this.#byProcess.delete(found);
     return start;
@@ -52,6 +52,6 @@ export function startFacts({ process, facts }: StartRule, params: unknown): obje
   return process === undefined ? facts(params) : { process: cut(process(params)), ...facts(params) };
 }
 
-function keyOf({ number }: ObservedConnection, processId = NO_ID): string {
+function startKey({ number }: ObservedConnection, processId = NO_ID): string {
   return `${number} ${processId}`;
 }

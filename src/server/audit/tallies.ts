@@ -41,7 +41,7 @@ export class Tallies {
   ): void {
     const name = nameOf(id);
     if (this.#left.has(connection)) {
-      this.#tell(connection, { event, kind, id: name, requests: 1, bytes });
+      this.#report(connection, { event, kind, id: name, requests: 1, bytes });
       return;
     }
     let tallies = this.#connections.get(connection);
@@ -54,15 +54,15 @@ export class Tallies {
     if (found !== undefined) {
       found.requests += 1;
       found.bytes += bytes;
-      this.#timer ??= setTimeout(() => this.#tellAll(), INTERVAL_MS).unref();
+      this.#timer ??= setTimeout(() => this.#reportAll(), INTERVAL_MS).unref();
       return;
     }
     const tally: Tally = { event, kind, id: name, requests: 1, bytes };
-    this.#tell(connection, tally);
+    this.#report(connection, tally);
     if (tallies.size >= MAX_PER_CONNECTION) {
       const [[oldest, early]] = tallies as unknown as [[string, Tally]];
       tallies.delete(oldest);
-      this.#tell(connection, early);
+      this.#report(connection, early);
     }
     tallies.set(key, tally);
   }
@@ -74,29 +74,29 @@ export class Tallies {
     const name = nameOf(id);
     for (const [key, tally] of tallies) {
       if (tally.kind !== kind || tally.id !== name) continue;
-      this.#tell(connection, tally);
+      this.#report(connection, tally);
       tallies.delete(key);
     }
   }
 
   leave(connection: ObservedConnection): void {
-    for (const tally of this.#connections.get(connection)?.values() ?? []) this.#tell(connection, tally);
+    for (const tally of this.#connections.get(connection)?.values() ?? []) this.#report(connection, tally);
     this.#connections.delete(connection);
     this.#left.add(connection);
   }
 
   close(): void {
     clearTimeout(this.#timer);
-    this.#tellAll();
+    this.#reportAll();
   }
 
-  #tellAll(): void {
+  #reportAll(): void {
     this.#timer = undefined;
     for (const [connection, tallies] of this.#connections)
-      for (const tally of tallies.values()) this.#tell(connection, tally);
+      for (const tally of tallies.values()) this.#report(connection, tally);
   }
 
-  #tell({ number, principal }: ObservedConnection, tally: Tally): void {
+  #report({ number, principal }: ObservedConnection, tally: Tally): void {
     const { event, kind, id, requests, bytes } = tally;
     if (requests === 0) return;
     this.#write(event, {

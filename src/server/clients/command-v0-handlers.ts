@@ -110,11 +110,11 @@ class Commands {
       slot.free();
     });
     if (this.#client.signal.aborted) process.dispose();
-    else this.#pump.follow(sessionId, process, { send: (event) => this.#tell(sessionId, event) });
+    else this.#pump.follow(sessionId, process, { send: (event) => this.#notify(sessionId, event) });
     return sessionId;
   }
 
-  #tell(sessionId: string, event: ProcessEvent): void {
+  #notify(sessionId: string, event: ProcessEvent): void {
     switch (event.kind) {
       case "output": {
         const stream = event.stream === "stderr" ? "stderr" : "stdout";

@@ -17,7 +17,7 @@ import { JsonText } from "../../rpc/json-text.ts";
 import type { Handlers } from "../../rpc/router.ts";
 import { LazyAnswer, DeferredAnswer } from "../../rpc/deferred-answer.ts";
 import type { KeptProcesses } from "../sessions/kept-processes.ts";
-import { keepOf, keyOfKept, startKept } from "./start-kept.ts";
+import { keepOf, keptKey, startKept } from "./start-kept.ts";
 import type { ClientConnection } from "./client-connection.ts";
 import type { Controlled } from "../sessions/controlled.ts";
 import { visible } from "./known-process.ts";
@@ -188,7 +188,7 @@ function isRepeated(
   const { idempotencyKey: key } = params;
   if (typeof key !== "string") return false;
   const earlier =
-    session.processes.startedWith(key) ?? kept?.of(principal)?.startedWith(keyOfKept(session, key));
+    session.processes.startedWith(key) ?? kept?.of(principal)?.startedWith(keptKey(session, key));
   if (earlier === undefined) return false;
   if (isDeepStrictEqual(earlier.body, params)) return true;
   throw new RpcError(

@@ -31,14 +31,14 @@ export class ProcessOrder {
   mayOvertake(precedence: Precedence, params: unknown): boolean {
     const { overtakes } = precedence;
     if (overtakes === undefined || (overtakes === "urgentInput" && !this.urgentInput)) return false;
-    const key = keyOf(precedence, params);
+    const key = orderKey(precedence, params);
     if (key === undefined || this.#waiting.has(key)) return false;
     return key === V0 || this.#isRunning(key);
   }
 
   /** Registers a queued request. Call the returned function when its turn comes. */
   wait(precedence: Precedence, params: unknown): () => void {
-    const key = keyOf(precedence, params);
+    const key = orderKey(precedence, params);
     this.#waiting.set(key, (this.#waiting.get(key) ?? 0) + 1);
     return () => {
       const left = (this.#waiting.get(key) ?? 0) - 1;
@@ -49,7 +49,7 @@ export class ProcessOrder {
 }
 
 /** Undefined for a request that is not about a process, or is refused for its id. */
-function keyOf({ ordered }: Precedence, params: unknown): Key | undefined {
+function orderKey({ ordered }: Precedence, params: unknown): Key | undefined {
   if (ordered === "v0") return V0;
   if (ordered === undefined || typeof params !== "object" || params === null) return undefined;
   const processId: unknown = (params as Readonly<Record<string, unknown>>)[ordered];

@@ -33,7 +33,7 @@ export function startKept(
     rights,
     ...(idempotency === undefined
       ? {}
-      : { idempotency: { ...idempotency, key: keyOfKept(session, idempotency.key) } }),
+      : { idempotency: { ...idempotency, key: keptKey(session, idempotency.key) } }),
     started: () => {
       const attached = kept.attachment(principal, keep.name, { mode: "control", connection: session });
       if (attached === undefined) return;
@@ -47,6 +47,6 @@ export function startKept(
 }
 
 /** Keys belong to a session, also those of kept processes. */
-export function keyOfKept({ id }: Session, key: string): string {
+export function keptKey({ id }: Session, key: string): string {
   return `${id} ${key}`;
 }

@@ -25,7 +25,7 @@ const OTHERS = 0o077;
 export function consoleKey(path: string | undefined, logger: Logger): () => Buffer {
   let key: Buffer | undefined;
   return () => {
-    key ??= (path === undefined ? undefined : keyOf(path, logger)) ?? randomBytes(KEY_BYTES);
+    key ??= (path === undefined ? undefined : readKey(path, logger)) ?? randomBytes(KEY_BYTES);
     return key;
   };
 }
@@ -41,7 +41,7 @@ export function prepareKey(path: string): void {
   } catch {}
 }
 
-function keyOf(path: string, logger: Logger): Buffer | undefined {
+function readKey(path: string, logger: Logger): Buffer | undefined {
   try {
     return read(path) ?? create(path);
   } catch (error) {

@@ -9,7 +9,7 @@ const MAX_WATCHES = 128;
 type WatchChange = Omit<NotificationParams<"fs/watch/changed">, "watchId">;
 
 /** Resolves when there is room for the next change. */
-export type TellChange = (change: WatchChange) => Promise<void>;
+export type NotifyChange = (change: WatchChange) => Promise<void>;
 
 const watches = new WeakMap<FileClient, FileWatches>();
 
@@ -29,7 +29,7 @@ class FileWatches {
     client.signal.addEventListener("abort", () => this.#closeAll(), { once: true });
   }
 
-  async add(watchId: string, start: (tell: TellChange) => Promise<() => void>): Promise<void> {
+  async add(watchId: string, start: (notify: NotifyChange) => Promise<() => void>): Promise<void> {
     if (this.#stops.has(watchId))
       throw new RpcError(RpcCode.invalidRequest, `fs/watch: the watch id ${watchId} is in use`);
     if (this.#stops.size >= MAX_WATCHES)
@@ -37,7 +37,7 @@ class FileWatches {
     const opening = (): void => {};
     this.#stops.set(watchId, opening);
     try {
-      const stop = await start((change) => this.#tell(watchId, change));
+      const stop = await start((change) => this.#notify(watchId, change));
       // It may have been closed meanwhile.
       if (this.#stops.get(watchId) === opening) this.#stops.set(watchId, stop);
       else stop();
@@ -53,7 +53,7 @@ class FileWatches {
     this.#stops.delete(watchId);
   }
 
-  async #tell(watchId: string, { paths, overflow, ended }: WatchChange): Promise<void> {
+  async #notify(watchId: string, { paths, overflow, ended }: WatchChange): Promise<void> {
     if (ended) this.#stops.delete(watchId);
     this.#client.notify("fs/watch/changed", { watchId, paths, overflow, ended });
     await this.#client.drained();

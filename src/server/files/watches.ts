@@ -31,11 +31,11 @@ export function watchHandlers(locations: Locations, locate: Locate) {
       const location = locate(client, params);
       return inFiles(async () => {
         const recursive = params.recursive ?? false;
-        await watchesOf(client).add(params.watchId, (tell) =>
+        await watchesOf(client).add(params.watchId, (notify) =>
           watchTree(location, {
             recursive,
             onChange: ({ locations: changed, ...rest }) =>
-              tell({ ...rest, paths: changed.map(({ uri }) => uri) }),
+              notify({ ...rest, paths: changed.map(({ uri }) => uri) }),
           }),
         );
         return {};

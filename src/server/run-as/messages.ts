@@ -66,7 +66,7 @@ export type ToUserServer =
 export type LogLevel = "error" | "warn" | "info" | "debug";
 
 /** What happens on the server of a user. Connections go by their numbers, and processes, too. */
-export type Happening =
+export type Report =
   | {
       readonly kind: "log";
       readonly level: LogLevel;
@@ -77,10 +77,10 @@ export type Happening =
   | { readonly kind: "state"; readonly state: UserState }
   | {
       readonly kind: "answered";
-      readonly request: HappenedRequest;
+      readonly request: ReportedRequest;
       readonly error: WireError | undefined;
     }
-  | { readonly kind: "denied"; readonly request: HappenedRequest; readonly error: WireError }
+  | { readonly kind: "denied"; readonly request: ReportedRequest; readonly error: WireError }
   | {
       readonly kind: "started";
       readonly connection: number;
@@ -89,7 +89,7 @@ export type Happening =
     }
   | { readonly kind: "ended"; readonly process: number; readonly end: Omit<ObservedEnd, "endedAtMs"> };
 
-export interface HappenedRequest {
+export interface ReportedRequest {
   readonly connection: number;
   readonly session: string | undefined;
   readonly method: string;
@@ -107,7 +107,7 @@ export type FromUserServer =
   | { readonly kind: "taken" }
   /** It cannot serve, and ends. */
   | { readonly kind: "fault"; readonly message: string }
-  | { readonly kind: "happened"; readonly happenings: readonly Happening[] }
+  | { readonly kind: "reports"; readonly reports: readonly Report[] }
   | { readonly kind: "idle" }
   /** A client has asked for it. */
   | { readonly kind: "cordon"; readonly isCordoned: boolean }

@@ -49,8 +49,8 @@ export class ParentChannel {
 
 /** What happens goes in as many messages as it needs; a single thing that is too long, such as arguments, is left out. */
 function texts(message: FromUserServer): string[] {
-  if (message.kind !== "happened") return [JSON.stringify(message)];
-  const parts = message.happenings.map((happening) => JSON.stringify(happening));
+  if (message.kind !== "reports") return [JSON.stringify(message)];
+  const parts = message.reports.map((report) => JSON.stringify(report));
   const messages: string[] = [];
   const maxBytes = MAX_USER_MESSAGE_BYTES / 2;
   for (let from = 0; from < parts.length; ) {
@@ -59,7 +59,7 @@ function texts(message: FromUserServer): string[] {
       bytes += Buffer.byteLength(parts[to]!);
       if (bytes > maxBytes) break;
     }
-    if (to > from) messages.push(`{"kind":"happened","happenings":[${parts.slice(from, to).join(",")}]}`);
+    if (to > from) messages.push(`{"kind":"reports","reports":[${parts.slice(from, to).join(",")}]}`);
     // The one that did not even fit alone.
     from = to > from ? to : to + 1;
   }

@@ -1,12 +1,12 @@
 import { expect, it } from "vitest";
-import type { FromUserServer, Happening } from "./messages.ts";
+import type { FromUserServer, Report } from "./messages.ts";
 import { readUserMessage } from "./read-user-message.ts";
 
 const request = { connection: 1, session: "s", method: "fs/readFile", tookMs: 1.5, traceparent: undefined };
 const error = { code: -32600, message: "no" };
 const WHO = ',"connection":3,"principal":"name:\\"ann\\""';
 
-const HAPPENINGS: readonly Happening[] = [
+const REPORTS: readonly Report[] = [
   { kind: "log", level: "warn", message: "m", fields: { a: 1 } },
   { kind: "log", level: "info", message: "m", fields: undefined },
   { kind: "audit", event: "start", facts: { path: "p" }, who: WHO },
@@ -33,7 +33,7 @@ it.each<FromUserServer>([
   { kind: "drained" },
   { kind: "fault", message: "m" },
   { kind: "cordon", isCordoned: true },
-  { kind: "happened", happenings: HAPPENINGS },
+  { kind: "reports", reports: REPORTS },
 ])("$kind is taken as it is", (message) => {
   expect(readUserMessage(JSON.stringify(message))).toEqual(message);
 });
@@ -56,19 +56,19 @@ it.each([
 it.each([
   { kind: "fault" },
   { kind: "cordon", isCordoned: 1 },
-  { kind: "happened" },
-  { kind: "happened", happenings: {} },
-  { kind: "happened", happenings: [null] },
-  { kind: "happened", happenings: [{ kind: "none" }] },
+  { kind: "reports" },
+  { kind: "reports", reports: {} },
+  { kind: "reports", reports: [null] },
+  { kind: "reports", reports: [{ kind: "none" }] },
 ])("%j is not a message", (message) => {
   expect(readUserMessage(JSON.stringify(message))).toBeUndefined();
 });
 
-it("nothing in a happening is of another type", () => {
-  for (const happening of HAPPENINGS)
-    for (const [path, wrong] of wrongVersions(JSON.parse(JSON.stringify(happening)))) {
-      const text = JSON.stringify({ kind: "happened", happenings: [...HAPPENINGS, wrong] });
-      expect(readUserMessage(text), `${happening.kind}: ${path}`).toBeUndefined();
+it("nothing in a report is of another type", () => {
+  for (const report of REPORTS)
+    for (const [path, wrong] of wrongVersions(JSON.parse(JSON.stringify(report)))) {
+      const text = JSON.stringify({ kind: "reports", reports: [...REPORTS, wrong] });
+      expect(readUserMessage(text), `${report.kind}: ${path}`).toBeUndefined();
     }
 });
 
@@ -82,8 +82,8 @@ it.each([
   ',"connection":1,"principal":1',
   ',"principal":"a","connection":1',
 ])("whose line it is cannot be %j", (who) => {
-  const happening = { kind: "audit", event: "e", facts: {}, who };
-  expect(readUserMessage(JSON.stringify({ kind: "happened", happenings: [happening] }))).toBeUndefined();
+  const report = { kind: "audit", event: "e", facts: {}, who };
+  expect(readUserMessage(JSON.stringify({ kind: "reports", reports: [report] }))).toBeUndefined();
 });
 
 /** The value with one of its members replaced by null, which none of them may be, for each that is checked. */

@@ -1,4 +1,4 @@
-import type { FromUserServer, Happening, LogLevel } from "./messages.ts";
+import type { FromUserServer, Report, LogLevel } from "./messages.ts";
 
 /** More than any message that the program of a user's server sends. */
 export const MAX_USER_MESSAGE_BYTES = 16 * 1024 * 1024;
@@ -33,35 +33,33 @@ function isMessage(message: Fields): boolean {
       return isText(message["message"]);
     case "cordon":
       return typeof message["isCordoned"] === "boolean";
-    case "happened":
-      return Array.isArray(message["happenings"]) && message["happenings"].every(isHappening);
+    case "reports":
+      return Array.isArray(message["reports"]) && message["reports"].every(isReport);
     default:
       return false;
   }
 }
 
-function isHappening(happening: unknown): boolean {
-  if (!isFields(happening)) return false;
-  const { facts } = happening;
-  switch (happening["kind"] as Happening["kind"]) {
+function isReport(report: unknown): boolean {
+  if (!isFields(report)) return false;
+  const { facts } = report;
+  switch (report["kind"] as Report["kind"]) {
     case "log":
       return (
-        LEVELS.has(happening["level"]) &&
-        isText(happening["message"]) &&
-        isOptional(happening["fields"], isFields)
+        LEVELS.has(report["level"]) && isText(report["message"]) && isOptional(report["fields"], isFields)
       );
     case "audit":
-      return isText(happening["event"]) && isFields(facts) && isWho(happening["who"]);
+      return isText(report["event"]) && isFields(facts) && isWho(report["who"]);
     case "state":
-      return isState(happening["state"]);
+      return isState(report["state"]);
     case "answered":
-      return isRequest(happening["request"]) && isOptional(happening["error"], isError);
+      return isRequest(report["request"]) && isOptional(report["error"], isError);
     case "denied":
-      return isRequest(happening["request"]) && isError(happening["error"]);
+      return isRequest(report["request"]) && isError(report["error"]);
     case "started":
       return (
-        isCount(happening["connection"]) &&
-        isCount(happening["process"]) &&
+        isCount(report["connection"]) &&
+        isCount(report["process"]) &&
         isFields(facts) &&
         isText(facts["processId"]) &&
         isCount(facts["pid"]) &&
@@ -70,7 +68,7 @@ function isHappening(happening: unknown): boolean {
         typeof facts["isConfined"] === "boolean"
       );
     case "ended":
-      return isCount(happening["process"]) && isEnd(happening["end"]);
+      return isCount(report["process"]) && isEnd(report["end"]);
     default:
       return false;
   }

@@ -3,7 +3,7 @@ import type { AuditTrouble } from "../audit/audit-log.ts";
 import { NO_LINES } from "../audit/chain.ts";
 import { type Facts, type Members, plainFacts } from "../audit/members.ts";
 import type { ObservedProcess, ObservedRequest, ServerObserver } from "../settings/observer.ts";
-import type { Happening, HappenedRequest, LogLevel } from "./messages.ts";
+import type { Report, ReportedRequest, LogLevel } from "./messages.ts";
 import type { Logger } from "../../base/logger.ts";
 
 /** How long something may wait for others, so that one message takes many. */
@@ -14,18 +14,18 @@ const MAX_WAITING = 16_384;
 const FULL_SHARE = 0.75;
 
 /** Sends messages in order; `sent` is called when one is on its way. */
-export type SendHappenings = (happenings: readonly Happening[], sent: () => void) => void;
+export type SendReports = (reports: readonly Report[], sent: () => void) => void;
 
 /** Tells the server that started this one what happens here: for its log, its audit log and its observers. */
 export class Reporter {
-  readonly #send: SendHappenings;
-  #batch: Happening[] = [];
+  readonly #send: SendReports;
+  #batch: Report[] = [];
   #sending = 0;
   #timer: NodeJS.Timeout | undefined;
   #processes = 0;
   readonly #numbers = new WeakMap<ObservedProcess, number>();
 
-  constructor(send: SendHappenings) {
+  constructor(send: SendReports) {
     this.#send = send;
   }
 
@@ -35,9 +35,9 @@ export class Reporter {
   }
 
   /** False if it was left out. */
-  tell(happening: Happening): boolean {
+  report(report: Report): boolean {
     if (this.waiting >= MAX_WAITING) return false;
-    this.#batch.push(happening);
+    this.#batch.push(report);
     if (this.#batch.length >= MAX_BATCH) this.flush();
     else this.#timer ??= setTimeout(() => this.flush(), SEND_DELAY_MS);
     return true;
@@ -64,13 +64,15 @@ export class Reporter {
 
   /** Without parameters and results, which can be large. */
   readonly observer: ServerObserver = {
-    answered: (request, { error }) => void this.tell({ kind: "answered", request: happened(request), error }),
-    denied: (request, _, error) => void this.tell({ kind: "denied", request: happened(request), error }),
+    answered: (request, { error }) =>
+      void this.report({ kind: "answered", request: reportedRequest(request), error }),
+    denied: (request, _, error) =>
+      void this.report({ kind: "denied", request: reportedRequest(request), error }),
     processStarted: (process) => {
       this.#processes += 1;
       this.#numbers.set(process, this.#processes);
       const { connection, processId, pid, argv, isConfined } = process;
-      this.tell({
+      this.report({
         kind: "started",
         connection: connection.number,
         process: this.#processes,
@@ -78,7 +80,7 @@ export class Reporter {
       });
     },
     processEnded: (process, { exitCode, signal, outputBytes }) =>
-      void this.tell({
+      void this.report({
         kind: "ended",
         process: this.#numbers.get(process) ?? 0,
         end: { exitCode, signal, outputBytes },
@@ -86,7 +88,7 @@ export class Reporter {
   };
 
   #log(level: LogLevel, message: string, fields: Readonly<Record<string, unknown>> | undefined): void {
-    this.tell({ kind: "log", level, message, fields });
+    this.report({ kind: "log", level, message, fields });
   }
 }
 
@@ -117,20 +119,20 @@ export class RelayedRecords implements AuditRecords {
   }
 
   add(event: string, facts: Facts, who: Members = ""): void {
-    if (this.#lost > 0 && this.#tell("gap", { lost: this.#lost }, "")) this.#lost = 0;
-    if (!this.#tell(event, plainFacts(facts), who)) this.#lost += 1;
+    if (this.#lost > 0 && this.#report("gap", { lost: this.#lost }, "")) this.#lost = 0;
+    if (!this.#report(event, plainFacts(facts), who)) this.#lost += 1;
   }
 
   async close(): Promise<void> {
     this.#reporter.flush();
   }
 
-  #tell(event: string, facts: object, who: string): boolean {
-    return this.#reporter.tell({ kind: "audit", event, facts, who });
+  #report(event: string, facts: object, who: string): boolean {
+    return this.#reporter.report({ kind: "audit", event, facts, who });
   }
 }
 
-function happened({ connection, method, startedAtMs, traceparent }: ObservedRequest): HappenedRequest {
+function reportedRequest({ connection, method, startedAtMs, traceparent }: ObservedRequest): ReportedRequest {
   const { number, session } = connection;
   return { connection: number, session, method, tookMs: performance.now() - startedAtMs, traceparent };
 }

@@ -16,7 +16,7 @@ import type { RequestObservers } from "../wire/request-observers.ts";
 import type { ServerLimits } from "../settings/limits.ts";
 import type { ServerObserver } from "../settings/observer.ts";
 import { findBundle } from "../wire/own-bundle.ts";
-import { Happenings } from "./happenings.ts";
+import { ReportRelay } from "./report-relay.ts";
 import { StallWatch } from "./stall-watch.ts";
 import type { FromUserServer, SharedOptions, UserSettings, UserState } from "./messages.ts";
 import { type AdmittedClient, RelayedClient } from "./relayed-client.ts";
@@ -65,7 +65,7 @@ export class UserServer {
   readonly #child: ChildProcess;
   readonly #channel: UserChannel;
   readonly #clients = new Map<number, RelayedClient>();
-  readonly #happenings: Happenings;
+  readonly #reports: ReportRelay;
   readonly #ready = createDeferred<void>();
   readonly #exited = createDeferred<void>();
   readonly #drained = createDeferred<void>();
@@ -84,7 +84,7 @@ export class UserServer {
     this.uid = account.uid;
     this.#account = account;
     this.#options = options;
-    this.#happenings = new Happenings({
+    this.#reports = new ReportRelay({
       user: account.name,
       audit: options.audit?.log,
       observer: options.observer,
@@ -115,7 +115,7 @@ export class UserServer {
   }
 
   get state(): UserState {
-    return this.#happenings.state;
+    return this.#reports.state;
   }
 
   connectionsOf(principal: string): number {
@@ -156,14 +156,14 @@ export class UserServer {
   }
 
   /** Tells it whether requests that would have to be recorded must be refused. */
-  tellAudit(isFailing: boolean): void {
+  reportAudit(isFailing: boolean): void {
     if (isFailing === this.#isAuditFailing) return;
     this.#isAuditFailing = isFailing;
     this.#channel.send({ kind: "auditFailing", isFailing });
   }
 
   /** Tells it whether the whole server is to get no new work. */
-  tellCordon(isCordoned: boolean): void {
+  reportCordon(isCordoned: boolean): void {
     this.#channel.send({ kind: "cordon", isCordoned });
   }
 
@@ -250,8 +250,8 @@ export class UserServer {
       case "fault":
         this.#fail(message.message);
         break;
-      case "happened":
-        for (const happening of message.happenings) this.#happenings.take(happening);
+      case "reports":
+        for (const report of message.reports) this.#reports.take(report);
         break;
       case "idle":
         this.#options.idle();
@@ -289,7 +289,7 @@ export class UserServer {
     if (!this.#isClosing)
       this.#options.logger.error("the server of a user has ended", { user: this.#account.name, reason });
     this.#abandon(reason);
-    this.#happenings.lost();
+    this.#reports.lost();
     this.#options.ended();
     await this.#group?.end();
     this.#exited.resolve();

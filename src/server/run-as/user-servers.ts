@@ -60,7 +60,7 @@ export class UserServers {
     this.#observer = combineObservers(options.observers);
     const { cordon } = options;
     cordon.watch(() => {
-      for (const server of this.#servers.values()) server.tellCordon(cordon.isCordoned);
+      for (const server of this.#servers.values()) server.reportCordon(cordon.isCordoned);
     });
   }
 
@@ -156,12 +156,12 @@ export class UserServers {
       failed: () => this.#retire(server, server.gone()),
       ended: leave,
     });
-    if (cordon.isCordoned) server.tellCordon(true);
+    if (cordon.isCordoned) server.reportCordon(true);
     if (audit !== undefined) {
       this.#auditTimer ??= setInterval(() => {
-        for (const each of this.#servers.values()) each.tellAudit(audit.isFailing);
+        for (const each of this.#servers.values()) each.reportAudit(audit.isFailing);
       }, AUDIT_CHECK_MS).unref();
-      server.tellAudit(audit.isFailing);
+      server.reportAudit(audit.isFailing);
     }
     return server;
   }

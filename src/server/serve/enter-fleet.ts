@@ -46,8 +46,8 @@ class LateJoin implements JoinedFleet {
     this.joined.catch(() => {});
   }
 
-  tell(): void {
-    this.#joinedFleet?.tell();
+  announce(): void {
+    this.#joinedFleet?.announce();
   }
 
   async leave(): Promise<void> {

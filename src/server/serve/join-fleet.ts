@@ -26,7 +26,7 @@ export interface JoinSurroundings {
 /** A server's membership of a fleet. */
 export interface JoinedFleet {
   /** Tells everyone at once how the server is. */
-  tell(): void;
+  announce(): void;
   leave(): Promise<void>;
 }
 
@@ -91,7 +91,7 @@ export async function joinFleet(
       options.replaced?.();
     },
   });
-  const unwatch = server.cordon.watch(() => membership.tell());
+  const unwatch = server.cordon.watch(() => membership.announce());
   const leave = async (): Promise<void> => {
     unwatch();
     hasLeft = true;
@@ -106,7 +106,7 @@ export async function joinFleet(
   }
   // A denial comes before the answer to the flush, but is told in a later step.
   await nextTurn();
-  if (denied === undefined) return { tell: () => membership.tell(), leave };
+  if (denied === undefined) return { announce: () => membership.announce(), leave };
   await leave();
   throw new ConnectionError(`NATS does not permit this executor to use the subject ${denied}`);
 }

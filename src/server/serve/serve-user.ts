@@ -43,7 +43,7 @@ export interface UserService {
  * `programFile` is its own file, which the user must be able to read.
  */
 export function serveUser(parent: ParentServer, programFile: string): UserService {
-  const reporter = new Reporter((happenings, sent) => parent.send({ kind: "happened", happenings }, sent));
+  const reporter = new Reporter((reports, sent) => parent.send({ kind: "reports", reports }, sent));
   let service: Service | undefined;
   const close = (): void => {
     void (service?.close() ?? Promise.resolve()).finally(() => {
@@ -119,7 +119,7 @@ class Service {
       if (cordon.isCordoned !== this.#isCordoned)
         parent.send({ kind: "cordon", isCordoned: cordon.isCordoned });
     });
-    this.#timer = setInterval(() => this.#tellState(), STATE_MS).unref();
+    this.#timer = setInterval(() => this.#reportState(), STATE_MS).unref();
   }
 
   take(message: ToUserServer, socket: Socket | undefined): void {
@@ -155,8 +155,14 @@ class Service {
       const { runAs: _, ...given } = connection.rights;
       const rights = createRights(given, { ...rightsContext(this.#options, this.#files), cwd: this.#cwd });
       const credential = { principal, rights, ...(tokenName === undefined ? {} : { name: tokenName }) };
-      this.#server.accept(transport, { resumable, credential, from, number, ended: () => this.#tellState() });
-      this.#tellState();
+      this.#server.accept(transport, {
+        resumable,
+        credential,
+        from,
+        number,
+        ended: () => this.#reportState(),
+      });
+      this.#reportState();
     } catch (error) {
       transport.open({ message: () => {}, drain: () => {}, close: () => {} });
       transport.close({ code: 1011, reason: messageOf(error) });
@@ -164,11 +170,11 @@ class Service {
     }
   }
 
-  #tellState(): void {
+  #reportState(): void {
     const { sessions, runningProcesses, bufferedBytes } = this.#server.state();
     const state: UserState = { sessions, runningProcesses, bufferedBytes };
     const text = JSON.stringify(state);
-    if (text !== this.#state && this.#reporter.tell({ kind: "state", state })) this.#state = text;
+    if (text !== this.#state && this.#reporter.report({ kind: "state", state })) this.#state = text;
   }
 }
 

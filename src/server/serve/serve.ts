@@ -164,7 +164,7 @@ export async function serve(options: ServeOptions = {}): Promise<ListeningServer
     return listeningServer(opened, {
       url,
       consoleLink: () => console?.link(),
-      draining: () => joinedFleet?.tell(),
+      draining: () => joinedFleet?.announce(),
       stop,
     });
   } catch (error) {

@@ -63,7 +63,7 @@ export class Session {
       closed: (processId) => {
         // If the pump follows the process, it reports when the last event was sent; without a connection, wait for the
         // next one.
-        if (this.#connection?.pump.isFollowed(processId) === false) this.#told(processId);
+        if (this.#connection?.pump.isFollowed(processId) === false) this.#closedReported(processId);
       },
     });
   }
@@ -74,10 +74,10 @@ export class Session {
    */
   attach(client: KeptClient & { readonly peer: Peer }): void {
     const { peer } = client;
-    const pump = new EventPump(peer, (processId) => this.#told(processId));
+    const pump = new EventPump(peer, (processId) => this.#closedReported(processId));
     this.#connection = { peer, pump, receipts: new DeliveryReceipts(peer) };
     for (const [id, { process }] of this.processes)
-      if (process.state.closed) this.#told(id);
+      if (process.state.closed) this.#closedReported(id);
       else pump.follow(id, process);
     for (const [id, attached] of this.#attachments) {
       if (!attached.isKnown || !attached.isFor(client)) {
@@ -100,7 +100,7 @@ export class Session {
   }
 
   /** The client has been sent the end of a process, or can find out. It has heard of it once it has read that far. */
-  #told(processId: string): void {
+  #closedReported(processId: string): void {
     const entry = this.processes.get(processId);
     if (entry === undefined) return;
     this.#connection?.receipts.confirm(() => this.processes.heard(entry));

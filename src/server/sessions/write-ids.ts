@@ -6,11 +6,11 @@ export class WriteIds {
   readonly #ids = new Set<string>();
 
   has(id: string): boolean {
-    return this.#ids.has(keyOf(id));
+    return this.#ids.has(storedKey(id));
   }
 
   add(id: string): void {
-    this.#ids.add(keyOf(id));
+    this.#ids.add(storedKey(id));
     if (this.#ids.size <= MAX_REMEMBERED_WRITE_IDS) return;
     const [oldest] = this.#ids;
     if (oldest !== undefined) this.#ids.delete(oldest);
@@ -18,6 +18,6 @@ export class WriteIds {
 }
 
 /** A hash, so that the ids of a process take less than a megabyte. UTF-16 tells lone surrogates apart. */
-function keyOf(id: string): string {
+function storedKey(id: string): string {
   return createHash("sha256").update(id, "utf16le").digest("base64");
 }

@@ -44,7 +44,7 @@ export class ByteBudget {
   readonly #woken = new Set<ConnectionBudget>();
   #wakeScheduled = false;
   /** The connection last admitted beyond the budget. */
-  #favoured: Favour | undefined;
+  #prioritized: Favour | undefined;
   #isPatient = false;
 
   constructor(limits: BudgetLimits) {
@@ -76,8 +76,8 @@ export class ByteBudget {
     const isNext = first === undefined || first === connection;
     const mayExceed = first === connection;
     const fits = this.used + bytes <= this.#limits.maxBufferedBytes;
-    const isFavoured = this.#favoured?.reservation === reservation;
-    if (isFavoured || (fits && isNext) || (mayExceed && this.#favour(connection, reservation))) {
+    const isFavoured = this.#prioritized?.reservation === reservation;
+    if (isFavoured || (fits && isNext) || (mayExceed && this.#prioritize(connection, reservation))) {
       this.leaveLine(connection);
       return true;
     }
@@ -108,7 +108,7 @@ export class ByteBudget {
     this.#heavy.delete(connection);
     this.leaveLine(connection);
     this.#woken.delete(connection);
-    if (this.#favoured?.connection === connection) this.#favoured = undefined;
+    if (this.#prioritized?.connection === connection) this.#prioritized = undefined;
     this.wake();
   }
 
@@ -140,12 +140,12 @@ export class ByteBudget {
     }, PATIENCE_MS).unref();
   }
 
-  #favour(connection: ConnectionBudget, reservation: Reservation): boolean {
+  #prioritize(connection: ConnectionBudget, reservation: Reservation): boolean {
     const now = performance.now();
-    const earlier = this.#favoured;
+    const earlier = this.#prioritized;
     if (earlier !== undefined && !earlier.connection.isIdle && now - earlier.since < PATIENCE_MS)
       return false;
-    this.#favoured = { connection, reservation, since: now };
+    this.#prioritized = { connection, reservation, since: now };
     return true;
   }
 }

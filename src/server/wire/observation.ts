@@ -96,14 +96,14 @@ export class ConnectionObservation implements ObservedConnection {
       };
       observer.processStarted?.(observed);
       if (observer.processEnded === undefined) return;
-      const tellEnd = (): void => {
+      const reportEnd = (): void => {
         const { exitCode, report } = process.state;
         const outputBytes = process.outputBytes.total;
         const endedAtMs = this.#requests.clock.now();
         observer.processEnded?.(observed, { exitCode, signal: report?.signal, outputBytes, endedAtMs });
       };
       process.listen((event) => {
-        if (event.kind === "closed") tellEnd();
+        if (event.kind === "closed") reportEnd();
       });
     };
   }

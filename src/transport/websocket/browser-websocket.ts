@@ -33,7 +33,7 @@ class BrowserWebSocketTransport implements Transport {
     });
     webSocket.addEventListener("close", ({ code, reason }) => {
       if (!this.#isClosing) this.#reason ??= describeEnd(shownUrl(webSocket.url), code, reason);
-      this.#tellEnd();
+      this.#reportEnd();
     });
   }
 
@@ -44,7 +44,7 @@ class BrowserWebSocketTransport implements Transport {
   open(events: TransportEvents): void {
     this.#events = events;
     for (const text of this.#early.splice(0)) if (!this.#endTold) events.message(text);
-    if (this.#ended) this.#tellEnd();
+    if (this.#ended) this.#reportEnd();
   }
 
   send(message: string | Uint8Array, flushed?: () => void): void {
@@ -75,7 +75,7 @@ class BrowserWebSocketTransport implements Transport {
   destroy(reason?: string): void {
     if (!this.#ended) this.#reason = reason;
     this.#webSocket.close();
-    this.#tellEnd();
+    this.#reportEnd();
   }
 
   /** There is no event for it. */
@@ -90,7 +90,7 @@ class BrowserWebSocketTransport implements Transport {
     }, POLL_MS);
   }
 
-  #tellEnd(): void {
+  #reportEnd(): void {
     this.#ended = true;
     if (this.#endTold || this.#events === undefined) return;
     this.#endTold = true;

@@ -56,7 +56,7 @@ class FleetFeed {
     ];
     this.#page.open({
       message: (text) => this.#asked(text),
-      drain: () => this.#tell(),
+      drain: () => this.#sendWaiting(),
       close: () => {
         for (const end of ends) end();
         clearTimeout(this.#timer);
@@ -68,7 +68,7 @@ class FleetFeed {
     this.#size = executors.length;
     for (const executor of executors) this.#waiting.set(executor.id, executor);
     if (executors.length === 0) this.#send({ kind: "machines", machines: [], left: [], isComplete: true });
-    this.#tell();
+    this.#sendWaiting();
   }
 
   #changed(id: string, executor: Executor | undefined): void {
@@ -77,11 +77,11 @@ class FleetFeed {
       return;
     }
     this.#waiting.set(id, executor);
-    this.#timer ??= setTimeout(() => this.#tell(), PAUSE_MS + this.#size * PAUSE_PER_MACHINE_MS);
+    this.#timer ??= setTimeout(() => this.#sendWaiting(), PAUSE_MS + this.#size * PAUSE_PER_MACHINE_MS);
   }
 
   /** Sends what waits, as far as the page reads it; the rest when it has. */
-  #tell(): void {
+  #sendWaiting(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     while (this.#waiting.size > 0 && this.#page.queuedBytes < HIGH_WATER_BYTES) {

@@ -185,7 +185,7 @@ class CopyRun {
       concurrency: COPY_CONCURRENCY,
       signal: this.#signal,
       onProgress: (progress) => {
-        this.#progress.tell(progress);
+        this.#progress.update(progress);
         memory.copied(progress);
       },
       onError: (error) => this.#fail(error, source, target),

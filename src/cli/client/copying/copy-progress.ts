@@ -25,7 +25,7 @@ export class CopyProgress {
   /** Known when everything has been counted. */
   total: Total | undefined;
 
-  tell(progress: TreeProgress): void {
+  update(progress: TreeProgress): void {
     this.#current = progress;
     this.#path = progress.path;
   }

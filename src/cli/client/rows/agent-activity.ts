@@ -68,7 +68,7 @@ export class AgentActivity {
       this.#progress = new JobProgress();
       this.#progress.begin({ rows: total_items });
     }
-    this.#progress.tell({ completed, failed, running, ended: completed + failed });
+    this.#progress.update({ completed, failed, running, ended: completed + failed });
   };
 
   end(): void {

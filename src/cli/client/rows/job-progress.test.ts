@@ -22,14 +22,14 @@ function shown(progress: JobProgress, now: number): string {
 
 test("a job that nothing runs of says why, once that has lasted a moment", () => {
   const progress = new JobProgress();
-  progress.tell(COUNTS, 0);
+  progress.update(COUNTS, 0);
   expect(shown(progress, 10)).toBe("100%  4 of 0 rows  1 failed  2 running on 1 machine");
-  progress.tell(WAITING, 1_000);
+  progress.update(WAITING, 1_000);
   expect(shown(progress, 1_900)).toBe("100%  4 of 0 rows  1 failed  0 running on 0 machines");
   // Another reason, and a row that ended before, do not make it begin again.
-  progress.tell({ ...WAITING, waiting: "3 machines match, all cordoned" }, 1_950);
+  progress.update({ ...WAITING, waiting: "3 machines match, all cordoned" }, 1_950);
   expect(progress.text(2_000)).toBe("100%  4 of 0 rows  1 failed  waiting: 3 machines match, all cordoned");
-  progress.tell(COUNTS, 2_100);
-  progress.tell(WAITING, 2_200);
+  progress.update(COUNTS, 2_100);
+  progress.update(WAITING, 2_200);
   expect(shown(progress, 2_300)).toBe("100%  4 of 0 rows  1 failed  0 running on 0 machines");
 });

@@ -31,7 +31,7 @@ export class JobProgress {
     this.#timer = setInterval(() => writeErr(`exec-server: ${this.text().trim()}\n`), LINE_MS).unref();
   }
 
-  tell(progress: Partial<RowsProgress>, now = performance.now()): void {
+  update(progress: Partial<RowsProgress>, now = performance.now()): void {
     this.#progress = progress;
     this.#waitingSince = progress.waiting === undefined ? undefined : (this.#waitingSince ?? now);
   }

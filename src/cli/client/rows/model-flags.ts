@@ -39,7 +39,7 @@ export function modelOptions(flags: ModelFlags): ResponsesModelOptions {
   if (model === undefined)
     throw usageFailure(`--model is missing; name the endpoint's model with it, or in ${MODEL_VARIABLE}`);
   const baseUrl = flags.baseUrl ?? (process.env[URL_VARIABLE] || undefined);
-  const apiKey = keyOf(flags, baseUrl);
+  const apiKey = apiKeyFrom(flags, baseUrl);
   return {
     model,
     ...(baseUrl === undefined ? {} : { baseUrl }),
@@ -49,7 +49,7 @@ export function modelOptions(flags: ModelFlags): ResponsesModelOptions {
   };
 }
 
-function keyOf(
+function apiKeyFrom(
   { apiKeyEnv, anonymous = false }: ModelFlags,
   baseUrl: string | undefined,
 ): string | undefined {

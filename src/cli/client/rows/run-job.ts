@@ -38,7 +38,7 @@ export async function runJob<S extends JobSummary>(
           started = job;
           if (flags.quiet !== true) progress.begin(job);
         },
-        onProgress: (now) => progress.tell(now),
+        onProgress: (now) => progress.update(now),
       });
     }, REMEDY);
   } catch (error) {

@@ -10,13 +10,13 @@ export function reportRecovery(host: Host): void {
   if (!process.stderr.isTTY) return;
   let isTold = false;
   let cancel = (): void => {};
-  const tell = (text: string): void => {
+  const print = (text: string): void => {
     isTold = !isTold;
     writeErr(`exec-server: ${text}\n`);
   };
   host.onStateChange((state) => {
     cancel();
-    if (state === "recovering") cancel = after(PATIENCE_MS, () => tell("connection lost, reconnecting"));
-    else if (state === "connected" && isTold) tell("connected again");
+    if (state === "recovering") cancel = after(PATIENCE_MS, () => print("connection lost, reconnecting"));
+    else if (state === "connected" && isTold) print("connected again");
   });
 }

@@ -66,7 +66,7 @@ export async function syncOnce(
     concurrency: COPY_CONCURRENCY,
     signal,
     onProgress: (told) => {
-      progress.tell(told);
+      progress.update(told);
       memory.copied(told);
     },
     onError: (error, path) => {

@@ -56,9 +56,9 @@ export class SyncWatch {
         ? this.#sync(changed, changes, signal)
         : this.#attempt(changed, changes, signal));
       if (result === undefined) continue;
-      if (isFirst) await this.#tell(result, `${summaryLine(result)}; watching ${this.#source.text}`);
+      if (isFirst) await this.#report(result, `${summaryLine(result)}; watching ${this.#source.text}`);
       else if (result.changes.count > 0 || result.failed.length > 0)
-        await this.#tell(result, batchLine(result));
+        await this.#report(result, batchLine(result));
       isFirst = false;
     }
   }
@@ -119,7 +119,7 @@ export class SyncWatch {
     return meant;
   }
 
-  async #tell(result: PassResult, line: string): Promise<void> {
+  async #report(result: PassResult, line: string): Promise<void> {
     const now = new Date();
     if (this.#printing.json === true) {
       const paths = result.changes.listed.map(({ path }) => path);

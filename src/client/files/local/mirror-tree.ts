@@ -208,7 +208,7 @@ export class Mirror {
       await this.#keep({ ...place, found }, there, signal);
       return;
     }
-    this.#there.tell("copy", place.path, "file", found.size);
+    this.#there.report("copy", place.path, "file", found.size);
     if (isInTheWay) await this.#there.clear(place, there, signal);
     if (this.#isDry) this.#copy.copiedBytes(found.size, place.path);
     else {
@@ -232,7 +232,7 @@ export class Mirror {
   async #keep(job: Job, there: Found, signal: AbortSignal): Promise<void> {
     const mode = this.#files.missingMode(job.found, there);
     if (mode !== undefined) {
-      this.#there.tell("mode", job.path, "file");
+      this.#there.report("mode", job.path, "file");
       if (!this.#isDry) await this.#destination.setMode(job.to, "file", mode, signal);
     }
     this.#copy.keptBytes(job.found.size, job.path);
@@ -247,7 +247,7 @@ export class Mirror {
       this.#copy.copied("same", path);
       return;
     }
-    this.#there.tell("link", path, "link");
+    this.#there.report("link", path, "link");
     if (step.isInTheWay) await this.#there.clear(place, step.there, signal);
     if (this.#isDry) this.#copy.copied("links", path);
     else this.#copy.linkLater(path, (later) => this.#destination.link(target, to, later));

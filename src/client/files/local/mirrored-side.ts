@@ -61,7 +61,7 @@ export class MirroredSide {
       return to;
     }
     if (there === undefined) {
-      if (path !== "") this.tell("create", path, "directory");
+      if (path !== "") this.report("create", path, "directory");
       this.#copy.copied("directories", path);
       if (isDry) return to;
       const options = { mode, resumes: true, isParentNew: path !== "" };
@@ -76,7 +76,7 @@ export class MirroredSide {
     }
     const isUnfinished = ((there.mode ?? 0) & 0o7777) === UNFINISHED_MODE;
     const missing = isUnfinished ? mode : this.#files.missingMode(found, there);
-    if (missing !== undefined && !isUnfinished) this.tell("mode", path, "directory");
+    if (missing !== undefined && !isUnfinished) this.report("mode", path, "directory");
     if (isDry || there.mode === undefined) return to;
     const isClosed = (there.mode & OWNER_MAY_CHANGE) !== OWNER_MAY_CHANGE;
     if (isClosed) await setMode(to, (there.mode & 0o777) | OWNER_MAY_CHANGE, signal);
@@ -113,7 +113,7 @@ export class MirroredSide {
       }
       return false;
     }
-    this.tell("delete", path, kind);
+    this.report("delete", path, kind);
     if (this.#options.dryRun !== true)
       await (kind === "directory"
         ? this.#destination.removeDirectory(to, "with contents", signal)
@@ -137,7 +137,7 @@ export class MirroredSide {
     return { to: this.#destination.child(to, name), path: joinRelative(path, name) };
   }
 
-  tell(action: MirrorChange["action"], path: string, kind: MirrorChange["kind"], bytes = 0): void {
+  report(action: MirrorChange["action"], path: string, kind: MirrorChange["kind"], bytes = 0): void {
     this.#options.onChange?.({ action, path, kind, bytes });
   }
 }

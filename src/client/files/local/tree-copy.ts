@@ -141,22 +141,22 @@ export class TreeCopy {
 
   copied(what: "files" | "directories" | "links" | "same" | "deleted", path: string): void {
     this.#counts[what] = (this.#counts[what] ?? 0) + 1;
-    this.#tell(path);
+    this.#report(path);
   }
 
   /** A negative number for bytes that have to be copied again. */
   copiedBytes(bytes: number, path: string): void {
     this.#counts.bytes += bytes;
-    if (bytes > 0) this.#tell(path);
+    if (bytes > 0) this.#report(path);
   }
 
   /** Bytes that were there already; a negative number if they turned out to be wrong. */
   keptBytes(bytes: number, path: string): void {
     this.#counts.keptBytes = (this.#counts.keptBytes ?? 0) + bytes;
-    if (bytes > 0) this.#tell(path);
+    if (bytes > 0) this.#report(path);
   }
 
-  #tell(path: string): void {
+  #report(path: string): void {
     this.options.onProgress?.({ ...this.#counts, path });
   }
 }

@@ -118,8 +118,8 @@ export class CodeEditor {
         this.#look.of(look(options.isDark)),
         this.#language.of([]),
         EditorView.updateListener.of((update) => {
-          if (update.docChanged) this.#tell(options.onChange);
-          if (update.docChanged || update.selectionSet) this.#tellCursor(options.onCursor);
+          if (update.docChanged) this.#reportChange(options.onChange);
+          if (update.docChanged || update.selectionSet) this.#reportCursor(options.onCursor);
         }),
       ],
     });
@@ -165,14 +165,14 @@ export class CodeEditor {
     this.#view.dispatch({ changes: differenceOf(this.text, text) });
   }
 
-  #tell(onChange: (isChanged: boolean) => void): void {
+  #reportChange(onChange: (isChanged: boolean) => void): void {
     const isChanged = !this.#view.state.doc.eq(this.#saved);
     if (isChanged === this.#isChanged) return;
     this.#isChanged = isChanged;
     onChange(isChanged);
   }
 
-  #tellCursor(onCursor: (line: number, column: number) => void): void {
+  #reportCursor(onCursor: (line: number, column: number) => void): void {
     const { head } = this.#view.state.selection.main;
     const line = this.#view.state.doc.lineAt(head);
     onCursor(line.number, head - line.from + 1);

@@ -42,11 +42,11 @@ async function readFile(job: Job, path: string, sink: Sink): Promise<void> {
     before ??= now;
     if (now.size !== before.size || now.modified.getTime() !== before.modified.getTime())
       throw new Error("the file was changed while it was downloaded; download it again");
-    job.tell({ value: offset, max: now.size, unit: "bytes" });
+    job.report({ value: offset, max: now.size, unit: "bytes" });
     for await (const block of files.readStream(path, { offset, resume: true, signal })) {
       await sink.write(block);
       offset += block.length;
-      job.tell({ value: offset, max: Math.max(now.size, offset), unit: "bytes" });
+      job.report({ value: offset, max: Math.max(now.size, offset), unit: "bytes" });
     }
   });
 }
@@ -65,7 +65,7 @@ async function pack(job: Job, host: Host, path: string, sink: Sink): Promise<voi
       else {
         await sink.write(chunk.bytes.slice());
         bytes += chunk.bytes.length;
-        job.tell({ value: bytes, max: undefined, unit: "bytes" });
+        job.report({ value: bytes, max: undefined, unit: "bytes" });
       }
     }
   } catch (error) {

@@ -72,7 +72,7 @@ test("the speed is that of the last seconds", () => {
   const { jobs } = heldJobs(1, 1);
   const [job] = jobs;
   for (let second = 0; second <= 10; second += 0.25)
-    job!.tell({ value: second < 5 ? 0 : (second - 5) * 1000, max: 5000, unit: "bytes" }, second * 1000);
+    job!.report({ value: second < 5 ? 0 : (second - 5) * 1000, max: 5000, unit: "bytes" }, second * 1000);
   expect(job!.speed.value).toBeCloseTo(1000, -1);
 });
 

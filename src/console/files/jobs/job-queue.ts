@@ -42,7 +42,7 @@ export class Job {
     if (this.state.value === "waiting") this.state.value = "stopped";
   }
 
-  tell(progress: JobProgress, nowMs = Date.now()): void {
+  report(progress: JobProgress, nowMs = Date.now()): void {
     this.progress.value = progress;
     const samples = this.#samples;
     if (samples.length === 0 || nowMs - samples.at(-1)!.atMs >= SAMPLE_MS)

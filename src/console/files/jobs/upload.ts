@@ -25,11 +25,11 @@ export async function upload(files: Files, directory: string, given: Given): Pro
 async function run(job: Job, plan: PlannedUpload): Promise<void> {
   let finished = 0;
   const underWay = new Map<string, number>();
-  const tell = (): void => {
+  const report = (): void => {
     const partly = [...underWay.values()].reduce((sum, bytes) => sum + bytes, 0);
-    job.tell({ value: finished + partly, max: plan.bytes, unit: "bytes" });
+    job.report({ value: finished + partly, max: plan.bytes, unit: "bytes" });
   };
-  tell();
+  report();
   const failed = new FailedFiles(plan.files.length + plan.directories.length);
   for (const path of plan.directories)
     await withHost(job.signal, (host) => host.files.mkdir(path, { signal: job.signal })).catch((error) =>
@@ -38,7 +38,7 @@ async function run(job: Job, plan: PlannedUpload): Promise<void> {
   await eachOf(plan.files, FILES_AT_ONCE, job.signal, async ({ blob, path }, signal) => {
     const onProgress = (bytes: number): void => {
       underWay.set(path, bytes);
-      tell();
+      report();
     };
     // The same for every session, so that the next one goes on.
     const part = partId();
@@ -51,7 +51,7 @@ async function run(job: Job, plan: PlannedUpload): Promise<void> {
     });
     underWay.delete(path);
     finished += blob.size;
-    tell();
+    report();
   });
   failed.throwIfAny();
 }

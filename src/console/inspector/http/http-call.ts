@@ -45,11 +45,11 @@ export class HttpCall {
     const body = new KeptBody();
     this.#body = body;
     const startedMs = performance.now();
-    const tell = (state: Pick<HttpState, "kind"> & Partial<HttpState>): void => {
+    const update = (state: Pick<HttpState, "kind"> & Partial<HttpState>): void => {
       if (this.#stop === stop)
         this.state.value = { startedMs, tookMs: performance.now() - startedMs, ...state };
     };
-    tell({ kind: "running" });
+    update({ kind: "running" });
     let response: HttpResponse | undefined;
     const latest = (): Partial<HttpState> =>
       response === undefined ? {} : { response: { ...response, bytes: body.bytes, text: body.text } };
@@ -75,11 +75,11 @@ export class HttpCall {
         body.add(piece);
         if (performance.now() - toldMs < SHOWN_MS) continue;
         toldMs = performance.now();
-        tell({ kind: "running", ...latest() });
+        update({ kind: "running", ...latest() });
       }
-      tell({ kind: "answered", ...latest() });
+      update({ kind: "answered", ...latest() });
     } catch (error) {
-      tell({ kind: stop.signal.aborted ? "stopped" : "failed", error, ...latest() });
+      update({ kind: stop.signal.aborted ? "stopped" : "failed", error, ...latest() });
     }
   }
 

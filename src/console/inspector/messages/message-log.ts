@@ -42,8 +42,8 @@ export class MessageLog {
   #characters = 0;
   #last = 0;
   #stop: (() => void) | undefined;
-  #isTold = false;
-  #toldMs = Number.NEGATIVE_INFINITY;
+  #isNotified = false;
+  #notifiedMs = Number.NEGATIVE_INFINITY;
 
   constructor(bounds: LogBounds = BOUNDS) {
     this.#bounds = bounds;
@@ -79,7 +79,7 @@ export class MessageLog {
     this.#messages = [];
     this.#characters = 0;
     this.#open.clear();
-    this.#tell();
+    this.#notify();
   }
 
   add({ direction, text, atMs }: PassedMessage, nowMs: number): void {
@@ -110,7 +110,7 @@ export class MessageLog {
     this.#messages.push(message);
     this.#characters += message.text.length;
     this.#dropOld();
-    this.#tell();
+    this.#notify();
   }
 
   #requestOf(direction: PassedMessage["direction"], { kind, id }: Envelope) {
@@ -135,18 +135,18 @@ export class MessageLog {
     if (drop > 0) this.#messages.splice(0, drop);
   }
 
-  #tell(): void {
-    if (this.#isTold) return;
-    this.#isTold = true;
-    const tell = (): void => {
-      this.#isTold = false;
-      this.#toldMs = performance.now();
+  #notify(): void {
+    if (this.#isNotified) return;
+    this.#isNotified = true;
+    const notify = (): void => {
+      this.#isNotified = false;
+      this.#notifiedMs = performance.now();
       this.#news.value++;
     };
     // What is drawn more often than it can be read only slows down the messages themselves.
-    const pauseMs = this.#toldMs + PAUSE_MS - performance.now();
-    if (pauseMs <= 0) requestAnimationFrame(tell);
-    else setTimeout(() => requestAnimationFrame(tell), pauseMs);
+    const pauseMs = this.#notifiedMs + PAUSE_MS - performance.now();
+    if (pauseMs <= 0) requestAnimationFrame(notify);
+    else setTimeout(() => requestAnimationFrame(notify), pauseMs);
   }
 }
 

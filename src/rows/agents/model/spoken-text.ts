@@ -5,14 +5,14 @@ const BLANKS = [" ", "\n", "\t"];
  * An endpoint that sends messages only as a whole is passed on by message.
  */
 export class SpokenText {
-  readonly #tell: (text: string) => void;
+  readonly #emit: (text: string) => void;
   /** The beginning of a word. */
   #rest = "";
   #isWithinMessage = false;
   #isLineEnded = true;
 
-  constructor(tell: (text: string) => void) {
-    this.#tell = tell;
+  constructor(emit: (text: string) => void) {
+    this.#emit = emit;
   }
 
   add(delta: string): void {
@@ -33,6 +33,6 @@ export class SpokenText {
   #pass(text: string): void {
     if (text === "") return;
     this.#isLineEnded = text.endsWith("\n");
-    this.#tell(text);
+    this.#emit(text);
   }
 }

@@ -207,10 +207,10 @@ class ConfinedFiles {
 
   async #watch(client: FileClient, policy: FilePolicy, params: Params<"fs/watch">): Promise<unknown> {
     const { watchId } = params;
-    await watchesOf(client).add(watchId, (tell) =>
+    await watchesOf(client).add(watchId, (notify) =>
       this.#use(client, policy, async (inside) => {
         // The first change may come before the answer.
-        inside.watches.set(watchId, tell);
+        inside.watches.set(watchId, notify);
         try {
           await callInside(inside, "fs/watch", params);
         } catch (error) {

@@ -191,8 +191,8 @@ export class FileHelper {
         break;
       }
       case "notification": {
-        const told = checkNotification(parseJson(text).value);
-        const passed = this.#failure === undefined ? this.#options.notified(told) : undefined;
+        const notification = checkNotification(parseJson(text).value);
+        const passed = this.#failure === undefined ? this.#options.notified(notification) : undefined;
         if (passed !== undefined) return passed.finally(() => this.#release(0));
         this.#release(0);
         break;

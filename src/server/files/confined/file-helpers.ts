@@ -2,7 +2,7 @@ import { CapabilityError } from "../../../base/errors.ts";
 import { type FileView, sameView } from "../../../capabilities/sandbox/view/file-view.ts";
 import type { OwnProcess, ProcessStarter } from "../../../capabilities/process/process-starter.ts";
 import type { FileClient } from "../file-client.ts";
-import type { TellChange } from "../file-watches.ts";
+import type { NotifyChange } from "../file-watches.ts";
 import { FileHelper } from "./file-helper.ts";
 import type { FilePolicy } from "./file-policy.ts";
 import { type HelperProgram, helperProgram } from "./helper-program.ts";
@@ -26,7 +26,7 @@ export interface FileHelpersOptions {
 export interface Confined {
   readonly helper: FileHelper;
   readonly handles: Set<string>;
-  readonly watches: Map<string, TellChange>;
+  readonly watches: Map<string, NotifyChange>;
   /** Whether it watches missing paths. */
   watchesMissing: boolean;
 }
@@ -107,7 +107,7 @@ export class FileHelpers {
       client,
       key,
       view,
-      helper: this.#createHelper(client, policy, view, (told) => relay(client, entry, told)),
+      helper: this.#createHelper(client, policy, view, (notification) => relay(client, entry, notification)),
       handles: new Set(),
       watches: new Map(),
       watchesMissing: false,
@@ -122,7 +122,7 @@ export class FileHelpers {
       .run(() => this.#start(view))
       .then(() => {
         this.#forget(entry);
-        for (const tell of entry.watches.values()) void tell({ paths: [], overflow: true, ended: true });
+        for (const notify of entry.watches.values()) void notify({ paths: [], overflow: true, ended: true });
       });
     return entry;
   }
@@ -227,16 +227,20 @@ class ReplacedError extends CapabilityError {
 }
 
 /** Passes on what a helper reports by itself: changes of what it watches. */
-function relay(client: FileClient, confined: Confined, told: HelperNotification): Promise<void> | undefined {
-  if (told.method === "fs/missingChanged") {
+function relay(
+  client: FileClient,
+  confined: Confined,
+  notification: HelperNotification,
+): Promise<void> | undefined {
+  if (notification.method === "fs/missingChanged") {
     confined.watchesMissing = false;
-    client.notify(told.method, told.params);
+    client.notify(notification.method, notification.params);
     return client.drained();
   }
-  const { watchId, ...change } = told.params;
-  const tell = confined.watches.get(watchId);
+  const { watchId, ...change } = notification.params;
+  const notify = confined.watches.get(watchId);
   if (change.ended) confined.watches.delete(watchId);
-  return tell?.(change);
+  return notify?.(change);
 }
 
 function isInUse({ users, handles, watches, watchesMissing }: Entry): boolean {

@@ -33,8 +33,8 @@ export type HelperNotification = {
 const TOLD = ["fs/watch/changed", "fs/missingChanged"] as const;
 
 /** Throws for anything else. */
-export function checkNotification(told: unknown): HelperNotification {
-  const { method, params } = (told ?? {}) as Record<string, unknown>;
+export function checkNotification(notification: unknown): HelperNotification {
+  const { method, params } = (notification ?? {}) as Record<string, unknown>;
   const known = TOLD.find((name) => name === method);
   if (known === undefined || !notifications[known].params.safeParse(params).success)
     throw new Error("it sent a notification of its own making");

@@ -23,7 +23,7 @@ export class AnswerGroups {
   }
 
   add(name: string, answer: Answer): void {
-    const key = keyOf(answer);
+    const key = answerKey(answer);
     const known = this.#groups.get(key);
     if (known !== undefined) {
       known.names.push(name);
@@ -48,7 +48,7 @@ export class AnswerGroups {
 }
 
 /** Equal answers have the same. */
-function keyOf({ status, stdout, stderr, omittedBytes, error }: Answer): string {
+function answerKey({ status, stdout, stderr, omittedBytes, error }: Answer): string {
   const hash = createHash("sha256");
   hash.update(JSON.stringify([status, stdout.length, stderr.length, omittedBytes, error ?? null]));
   return hash.update(stdout).update(stderr).digest("base64");

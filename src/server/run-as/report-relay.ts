@@ -7,11 +7,11 @@ import type {
   ObservedRequest,
   ServerObserver,
 } from "../settings/observer.ts";
-import type { Happening, HappenedRequest, UserState } from "./messages.ts";
+import type { Report, ReportedRequest, UserState } from "./messages.ts";
 
 const NOTHING: UserState = { sessions: 0, runningProcesses: 0, bufferedBytes: 0 };
 
-export interface HappeningsOptions {
+export interface ReportRelayOptions {
   readonly user: string;
   readonly audit: Audit | undefined;
   readonly observer: ServerObserver | undefined;
@@ -22,12 +22,12 @@ export interface HappeningsOptions {
 }
 
 /** Passes on what happens on the server of a user, as if it had happened here. */
-export class Happenings {
-  readonly #options: HappeningsOptions;
+export class ReportRelay {
+  readonly #options: ReportRelayOptions;
   readonly #processes = new Map<number, ObservedProcess>();
   #state = NOTHING;
 
-  constructor(options: HappeningsOptions) {
+  constructor(options: ReportRelayOptions) {
     this.#options = options;
   }
 
@@ -35,21 +35,21 @@ export class Happenings {
     return this.#state;
   }
 
-  take(happening: Happening): void {
+  take(report: Report): void {
     const { user, audit, observer, requests, logger } = this.#options;
-    switch (happening.kind) {
+    switch (report.kind) {
       case "log":
-        logger[happening.level](happening.message, { ...happening.fields, user });
+        logger[report.level](report.message, { ...report.fields, user });
         break;
       case "audit":
-        audit?.relay(happening.event, happening.facts, happening.who);
+        audit?.relay(report.event, report.facts, report.who);
         break;
       case "state":
-        this.#state = happening.state;
+        this.#state = report.state;
         break;
       case "answered": {
-        const { error } = happening;
-        const request = this.#request(happening.request);
+        const { error } = report;
+        const request = this.#request(report.request);
         if (request === undefined) break;
         const { hooks, timed } = requests.of(request.method);
         hooks?.answered?.(request, error === undefined ? { result: undefined } : { error });
@@ -57,23 +57,23 @@ export class Happenings {
         break;
       }
       case "denied": {
-        const request = this.#request(happening.request);
-        if (request !== undefined) observer?.denied?.(request, undefined, happening.error);
+        const request = this.#request(report.request);
+        if (request !== undefined) observer?.denied?.(request, undefined, report.error);
         break;
       }
       case "started": {
-        const connection = this.#options.connection(happening.connection);
+        const connection = this.#options.connection(report.connection);
         if (connection === undefined) break;
-        const process = { ...happening.facts, connection, startedAtMs: performance.now() };
-        this.#processes.set(happening.process, process);
+        const process = { ...report.facts, connection, startedAtMs: performance.now() };
+        this.#processes.set(report.process, process);
         observer?.processStarted?.(process);
         break;
       }
       case "ended": {
-        const process = this.#processes.get(happening.process);
-        this.#processes.delete(happening.process);
+        const process = this.#processes.get(report.process);
+        this.#processes.delete(report.process);
         if (process !== undefined)
-          observer?.processEnded?.(process, { ...happening.end, endedAtMs: performance.now() });
+          observer?.processEnded?.(process, { ...report.end, endedAtMs: performance.now() });
       }
     }
   }
@@ -90,7 +90,7 @@ export class Happenings {
     method,
     tookMs,
     traceparent,
-  }: HappenedRequest): ObservedRequest | undefined {
+  }: ReportedRequest): ObservedRequest | undefined {
     const connection = this.#options.connection(number);
     if (connection === undefined) return undefined;
     connection.session = session;
