@@ -1,4 +1,4 @@
-/** Receives events that no caller is told about. `fields` are searchable facts; they never contain secrets. */
+/** Receives events that no caller learns of. `fields` are searchable facts; they never contain secrets. */
 export interface Logger {
   error(message: string, fields?: LogFields): void;
   warn(message: string, fields?: LogFields): void;

@@ -112,7 +112,7 @@ export class ConnectionState {
       link.request("fs/watch", params).then(
         () => send(false),
         () => {
-          // A lost connection is no answer: the next one is asked again.
+          // A lost connection is not an answer: the next one is asked again.
           if (link.ended) return;
           this.#watches.delete(watchId);
           send(true);

@@ -131,7 +131,7 @@ export class ProcessRelay {
     }
   }
 
-  /** The server cannot tell what became of the process: the client is told an end that says why. */
+  /** The server does not know what became of the process: the client gets an end that says why. */
   fail(reason: string): void {
     this.#dropHeld();
     if (!this.#closedPassed) {

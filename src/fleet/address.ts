@@ -14,7 +14,7 @@ const SERVER = /^(?:nats|tls):\/\/[^\s/@]+\/?$/;
 const SEED = /^S[A-Z2-7]{57}$/;
 const INBOX_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 
-/** Options of the library of NATS. Throws a UsageError for an address that cannot be used. */
+/** Options of the NATS library. Throws a UsageError for an address that cannot be used. */
 export function natsOptions(address: FleetAddress): NodeConnectionOptions {
   const servers = serversOf(address);
   const { credentials, nkey, user, password, ca, cert, key } = address;
@@ -123,7 +123,7 @@ function keyIn(path: string): KeyObject {
   }
 }
 
-/** Tried before anything is connected to: a file that cannot be used is no fault of NATS. */
+/** Tried before anything is connected to: a file that cannot be used is not NATS's fault. */
 function loginOf(
   path: string,
   read: () => Uint8Array,

@@ -115,7 +115,7 @@ export function dial(
       else askAgain = setTimeout(ask, MOVED_MS);
     }
 
-    /** Two executors may use one name for a moment: the first to answer is chosen, the other is told. */
+    /** Two executors may use one name for a moment: the first to answer is chosen, and the other is notified. */
     function choose(peer: string | undefined): void {
       if (peer === undefined || peer === chosen) return;
       if (chosen !== undefined) {

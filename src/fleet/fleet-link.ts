@@ -86,7 +86,7 @@ export class FleetLink {
     for (let calling = this.#roster.ready; ; calling = this.#roster.call()) {
       const epoch = this.#epoch;
       await this.#bus.flush().catch(() => {}); // NATS is away again, which the end of the loop sees.
-      // A denial comes before the answer to the flush, but is told in a later step.
+      // A denial comes before the answer to the flush, but is reported in a later step.
       await nextTurn();
       if (this.#denied !== undefined)
         throw new ConnectionError(

@@ -15,7 +15,7 @@ const AWAY = new Set([
 ]);
 /** What the library says if the connection ends before anything is known. */
 const NO_REASON = "undefined error";
-/** Somebody else may stand in for NATS, so nobody is told to do without TLS. */
+/** Somebody else may stand in for NATS, so the message does not suggest doing without TLS. */
 const PLAIN_SCHEME = "nats:// only if it is meant to do without";
 /** What it says in the cases that people meet, and what to do then. */
 const KNOWN: readonly (readonly [said: string, meaning: string])[] = [

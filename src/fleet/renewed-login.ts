@@ -2,7 +2,7 @@ import type { Authenticator } from "@nats-io/transport-node";
 
 /**
  * A login whose file is read again for every connection, because such files are renewed. While it cannot be read or used,
- * what it held last is: the library of NATS would give the connection up for good, and a file may be gone for a moment.
+ * what it held last is: the NATS library would give up on the connection, and a file may be gone for a moment.
  */
 export function renewedLogin(
   read: () => Uint8Array,

@@ -2,7 +2,7 @@ import { type Progress, stateFrame } from "./frames.ts";
 import { type Incoming, WINDOW_BYTES } from "./incoming.ts";
 import type { Outgoing } from "./outgoing.ts";
 
-/** Progress of this many bytes is told at once; less waits for a frame that can carry it. */
+/** Progress of this many bytes is sent at once; less waits for a frame that can carry it. */
 const TOLD_BYTES = WINDOW_BYTES / 8;
 const TOLD_MS = 25;
 /** If nothing is acknowledged for so long, the peer is asked what it misses. */

@@ -11,7 +11,7 @@ const DEVPTS = 0x1cd1;
 /** Those whose changes the kernel does not report. */
 const SILENT = new Set([PROC, SYS, DEVPTS]);
 
-/** File systems whose files are no data on a disk, but act on the kernel, on processes or on devices when written. */
+/** File systems whose files hold no data: writing one acts on the kernel, a process or a device. */
 const OF_KERNEL = new Set([
   PROC,
   SYS,

@@ -14,9 +14,9 @@ import { CapabilityError } from "../../base/errors.ts";
 import { fileSystemOf, isOfKernel, PROC } from "./file-systems.ts";
 import { type NativePath, pathComponents, splitPath } from "./native-path.ts";
 
-// The one door to everything that writes a file, changes its mode, or creates, renames or removes an entry. Whoever has
-// roots or a sandbox must not write what is no data: devices and files of the kernel, with which more can be done than
-// with any file. Nor may he leave programs behind that run as the server's user for everyone on the machine.
+// The one door to everything that writes a file, changes its mode, or creates, renames or removes an entry. A client
+// confined to roots or a sandbox may write nothing but data: no devices or kernel files, which can do more than any
+// file, and no programs that would run as the server's user for everyone on the machine.
 
 export const NEW_FILE_MODE = 0o666;
 /** Opening never blocks, as it would on a pipe without a reader. */

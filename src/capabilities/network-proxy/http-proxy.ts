@@ -130,7 +130,7 @@ function forward(
         if (error) response.destroy();
       });
     });
-    // The request asked for no change of protocol, so an answer with one is no answer.
+    // The request asked for no change of protocol, so an answer with one is not valid.
     upstream.once("upgrade", (_answered, upgraded) => {
       upgraded.destroy();
       send(response, UPSTREAM_FAILURE);

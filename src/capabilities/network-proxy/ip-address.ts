@@ -63,7 +63,7 @@ const LOCAL = blockList({
     "240.0.0.0/4",
   ],
   ipv6: [
-    // Teredo, benchmarks, and other assignments that are no hosts.
+    // Teredo, benchmarks, and other assignments that are not hosts.
     "2001::/23",
     "2001:db8::/32",
     "3fff::/20",

@@ -15,7 +15,7 @@ const cpuTimeMs = { user: 1, system: 2 };
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/** A process without a process: what it is told is recorded, and its streams end when the test says so. */
+/** A process without a process: its calls are recorded, and its streams end when the test says so. */
 class Scene {
   /** What its family was told. */
   readonly told: string[] = [];

@@ -8,7 +8,7 @@ const BROKEN_PIPE_STATUS = 141;
 
 /**
  * Prints what a command of the server's program was asked for: lines, in which names may stand as they are. A reader that
- * has left is no error to report.
+ * has left is not an error.
  */
 export async function printResult(text: string): Promise<void> {
   try {

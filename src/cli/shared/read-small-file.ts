@@ -3,7 +3,7 @@ import { isatty } from "node:tty";
 import { formatDuration } from "../../base/duration.ts";
 
 const MAX_BYTES = 1024 * 1024;
-/** How long a pipe may take. Nobody is told that it is waited for. */
+/** How long a pipe may take. Nothing is printed while it waits. */
 const PIPE_DEADLINE_MS = 30_000;
 const POLL_MS = 5;
 

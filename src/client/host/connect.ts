@@ -71,7 +71,7 @@ function executors({ fleet, id }: FleetTarget, options: NodeConnectOptions): Ope
   const token = options.token === undefined ? undefined : headerToken(options.token);
   const timeoutMs = connectTimeout(options);
   return async (signal) => {
-    // Only a fleet needs the library of NATS.
+    // Only a fleet needs the NATS library.
     const { reach } = await import("../../fleet/reach.ts");
     return reach(fleet, id, { token, timeoutMs, signal });
   };

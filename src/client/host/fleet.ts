@@ -51,7 +51,7 @@ export async function openFleet(address: FleetAddress, options: OpenFleetOptions
   const state = new ObservedState<FleetState>("connected", logger);
   const timeoutMs = connectTimeout(options);
   if (options.token !== undefined) headerToken(options.token);
-  // Only a fleet needs the library of NATS.
+  // Only a fleet needs the NATS library.
   const { FleetLink: Link } = await import("../../fleet/fleet-link.ts");
   const link = await Link.open(address, { timeoutMs, signal: options.signal }, (now) => state.change(now));
   return new OpenFleet(link, state, { ...options, logger });

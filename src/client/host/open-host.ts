@@ -37,7 +37,7 @@ export interface ConnectOptions {
   readonly resumeSessionId?: string;
   /** Cancels connecting. It has no effect once there is a host. */
   readonly signal?: AbortSignal;
-  /** Receives what no caller is told: stderr of a started server, failed reconnection attempts. */
+  /** Receives what no caller learns of: stderr of a started server, failed reconnection attempts. */
   readonly logger?: Logger;
   /**
    * Is given every message of the wire as text, for debugging; it costs speed. A server in this program has no messages.

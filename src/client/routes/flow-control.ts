@@ -13,8 +13,8 @@ export interface FlowOwner extends Caller {
 }
 
 /**
- * Applies back-pressure for readers that are behind. A server with a method for it is told which process or body to
- * pause. With any other server, the whole link is paused while a reader is behind, unless an answer is pending: a
+ * Applies back-pressure for readers that are behind. A server with a method for it is asked to pause one process or
+ * body. With any other server, the whole link is paused while a reader is behind, unless an answer is pending: a
  * reader that sends a request before it continues reading must get its answer.
  */
 export class FlowControl {

@@ -43,7 +43,7 @@ export interface ExecToolsOptions {
   readonly maxOutputTokens?: number;
   /** Tools beside `exec_command` and `write_stdin`. */
   readonly more?: readonly FunctionTool[];
-  /** Receives what no caller is told. */
+  /** Receives what no caller learns of. */
   readonly logger?: Logger;
 }
 

@@ -212,7 +212,7 @@ class Tools implements ExecTools {
     }
   }
 
-  /** The model chooses the working directory of a command, so that is no base for what it may write to. */
+  /** The model chooses the working directory of a command, so it cannot decide what the command may write to. */
   #sandbox(sandbox: Sandbox, base: string | undefined): SandboxContext {
     return sandboxFor(this.#host, sandbox, base === undefined ? undefined : uriFromPath(base));
   }

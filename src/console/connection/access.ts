@@ -5,7 +5,7 @@ const KEY = "exec-server-secret";
 export interface ServerState {
   /** `link`: only by a link that the server or `exec-server open` prints; `token`: also by a token of the server. */
   readonly authentication: "link" | "token";
-  /** Name of the machine, if it is told to strangers. */
+  /** Name of the machine, if strangers may know it. */
   readonly name?: string | null;
   readonly version?: string | null;
   /** What serves the page, if it is not the server itself, and prints other links. */

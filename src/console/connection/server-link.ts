@@ -188,7 +188,7 @@ async function openSession(secret: string): Promise<Host> {
     sessions.value++;
     state.value = "connected";
   });
-  // Its name is told to those who are in.
+  // Only those who have logged in learn its name.
   void isOver(secret);
   return opened;
 }

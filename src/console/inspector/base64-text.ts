@@ -1,7 +1,7 @@
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const PIECE = 0x8000;
 
-/** The text that base64 stands for; undefined if it is no base64, or its bytes are no text. */
+/** The text that base64 stands for; undefined if it is not base64, or its bytes are not text. */
 export function textOfBase64(base64: string): string | undefined {
   try {
     return decoder.decode(Uint8Array.from(atob(base64), (character) => character.charCodeAt(0)));

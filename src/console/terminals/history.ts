@@ -1,4 +1,4 @@
-/** The server keeps 1 MiB unless it is told otherwise. */
+/** The server keeps 1 MiB by default. */
 const MAX_BYTES = 2 * 1024 * 1024;
 const LINE_FEED = 0x0a;
 /** Enters or leaves the alternate screen. */

@@ -83,7 +83,7 @@ export class PaneModel {
     });
     this.emulator.isAside = false;
     const observer = new ResizeObserver(() => this.#fitSoon());
-    // Not the element itself: it has bars when it scrolls, which are no reason to measure it again.
+    // Not the element itself: it has bars when it scrolls, which must not make it measure again.
     observer.observe(element.parentElement!);
     this.#undo = [
       () => observer.disconnect(),

@@ -202,7 +202,7 @@ function onHost(path: string, base: string | undefined): string {
 const besideInput = (path: string): string =>
   `${path.replace(/\.csv$/i, "")}.agent-job-${randomId().slice(0, 8)}.csv`;
 
-/** What the model is told at the end; the names are those of Codex. */
+/** What the model gets at the end; the names are those of Codex. */
 function answer(
   { jobId, end, reason, total, completed, failed, groups }: AgentJobSummary,
   output: string,

@@ -56,7 +56,7 @@ export async function runAgentJob(options: AgentJobOptions): Promise<AgentJobSum
   return { ...summary, tokens: work.tokens() };
 }
 
-/** Throws if the instruction names what is no column; the result says what a row does not have. */
+/** Throws if the instruction names something that is not a column; the result says what a row does not have. */
 export function instructionCheck(template: Template, columns: readonly string[]): CheckRow {
   template.check(columns);
   return ({ values }) => {

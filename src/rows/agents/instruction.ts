@@ -1,6 +1,6 @@
 import type { JsonValue, RowItem } from "../engine/row.ts";
 
-/** What the agent of a row is told. */
+/** The instruction for the agent of a row. */
 export interface RowInstruction {
   readonly jobId: string;
   readonly item: RowItem;

@@ -170,7 +170,7 @@ function refusalOf(error: ExecError): string {
   return isKept ? `${cause.message}; see 'exec-server ps'` : cause.message;
 }
 
-/** What a command is told about its row. */
+/** What a command learns about its row. */
 function environmentOf({ jobId, item, attempt }: RowAttempt): Record<string, string> {
   return {
     EXEC_SERVER_JOB_ID: jobId,

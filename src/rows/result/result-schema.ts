@@ -13,7 +13,7 @@ const MAX_NAMED = 3;
 /** A pattern, or a long list whose items must differ, can take longer than anybody lives. */
 const MAX_CHECK_MS = 1_000;
 
-/** Prepares a JSON schema for checking results. Throws a UsageError for one that is no schema. */
+/** Prepares a JSON schema for checking results. Throws a UsageError if it is not a valid schema. */
 export function checkerFor(schema: unknown): CheckResult {
   if (typeof schema !== "boolean" && (typeof schema !== "object" || schema === null || Array.isArray(schema)))
     throw new UsageError("the schema of results must be a JSON object");
@@ -53,7 +53,7 @@ function withinTime(check: ValidateFunction): (value: JsonValue) => boolean | un
 
 function compile(schema: boolean | object) {
   try {
-    // Not strict: annotations that only other programs know are no mistake.
+    // Not strict: annotations for other programs are allowed.
     return new (versionOf(schema))({ strict: false, allErrors: true, validateFormats: false }).compile(
       schema,
     );

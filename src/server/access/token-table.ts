@@ -89,7 +89,7 @@ export class TokenTable {
       this.#fault = undefined;
     } catch (error) {
       const reason = messageOf(error);
-      // It is told once, not with every reading.
+      // Logged once, not each time the file is read.
       if (this.#fault !== reason)
         this.#context.logger.error("the token table is invalid; the one before stays in force", {
           reason,

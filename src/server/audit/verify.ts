@@ -30,7 +30,7 @@ export interface AuditVerdict {
   readonly head?: AuditHead;
   /** Lines that the server could not write, as it says itself. */
   readonly lost: number;
-  /** Bytes at the end that are no whole line: it is being written, or its writer crashed. */
+  /** Bytes at the end that are not a whole line: it is being written, or its writer crashed. */
   readonly tornBytes?: number;
 }
 

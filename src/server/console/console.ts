@@ -28,7 +28,7 @@ const STATE = "/console/state";
 export interface ConsoleSurroundings {
   readonly logger: Logger;
   readonly version: string | undefined;
-  /** Whether only this machine's users can connect: nobody else is told its name. */
+  /** Whether only this machine's users can connect. Nobody else may learn its name. */
   readonly isLocal: boolean;
   /** URLs by which browsers reach the server through a proxy. */
   readonly publicUrls: readonly string[];

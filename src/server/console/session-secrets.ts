@@ -76,7 +76,7 @@ export class SessionSecrets {
   }
 }
 
-/** Whether a text looks like a secret. Nobody is told more about a text that does not. */
+/** Whether a text looks like a secret. A text that does not gets no further explanation. */
 export function isSecret(text: string): boolean {
   return text.startsWith(PREFIX);
 }

@@ -7,7 +7,7 @@ import type { ServerMetrics } from "./server-metrics.ts";
 type Labels = Readonly<Record<string, string>>;
 type Sample = readonly [labels: Labels, value: number];
 
-/** What is told of an audit log. */
+/** What the metrics say about an audit log. */
 export type AuditFigures = Pick<Audit, "head" | "printedHead" | "lost" | "isFailing">;
 
 const PREFIX = "exec_server_";

@@ -13,7 +13,7 @@ export type SharedOptions = Pick<
   "limits" | "sandbox" | "requireSandbox" | "keepProcesses" | "concurrentRequests" | "version"
 >;
 
-/** What the server of a user is told first. */
+/** The first message to a user's server. */
 export interface UserSettings {
   readonly account: NumberedAccount;
   readonly options: SharedOptions;

@@ -9,7 +9,7 @@ import { type Frame, FrameReader, writeFrame } from "../wire/frames.ts";
 import type { RelayedEnd } from "./messages.ts";
 
 export interface RelayOptions {
-  /** What a client is told whose message is too long. */
+  /** The reason given to a client whose message is too long. */
   tooLong(): string;
   /** The server of the user is gone. */
   lost(): void;
@@ -70,7 +70,7 @@ export class Relay {
     });
   }
 
-  /** Nothing more is passed on. The client is told why. */
+  /** Passes nothing more on, and gives the client the reason. */
   dismiss(farewell: Farewell): void {
     if (this.#closed) return;
     this.#end(farewell.reason);

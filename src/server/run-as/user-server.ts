@@ -93,7 +93,7 @@ export class UserServer {
       connection: (number) => this.#clients.get(number)?.observed,
     });
     this.ready = this.#ready.promise;
-    // Whoever connects is told.
+    // Clients learn of it when they connect.
     this.ready.catch(() => {});
     const program = findProgram();
     this.#channel = new UserChannel({

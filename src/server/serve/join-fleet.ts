@@ -104,7 +104,7 @@ export async function joinFleet(
     await leave();
     throw error;
   }
-  // A denial comes before the answer to the flush, but is told in a later step.
+  // A denial comes before the answer to the flush, but is reported in a later step.
   await nextTurn();
   if (denied === undefined) return { announce: () => membership.announce(), leave };
   await leave();

@@ -48,7 +48,7 @@ export function serveUser(parent: ParentServer, programFile: string): UserServic
   const close = (): void => {
     void (service?.close() ?? Promise.resolve()).finally(() => {
       reporter.flush();
-      // Node sends messages in order, so what was told before has been sent by then.
+      // Node sends messages in order, so earlier reports have been sent by then.
       parent.send({ kind: "drained" }, () => parent.exit(0));
     });
   };
@@ -84,7 +84,7 @@ class Service {
   readonly #reporter: Reporter;
   readonly #timer: NodeJS.Timeout;
   #state = "";
-  /** As the parent has told it. */
+  /** As reported by the parent. */
   #isCordoned = false;
 
   constructor(
@@ -115,7 +115,7 @@ class Service {
     });
     const { cordon } = this.#server;
     cordon.watch(() => {
-      // What the parent has told is no news to it.
+      // The parent knows what it has said itself.
       if (cordon.isCordoned !== this.#isCordoned)
         parent.send({ kind: "cordon", isCordoned: cordon.isCordoned });
     });

@@ -124,7 +124,7 @@ export async function serve(options: ServeOptions = {}): Promise<ListeningServer
     server = opened;
     await opened.prepare();
     if (options.fleet !== undefined) {
-      // Only a fleet needs the library of NATS.
+      // Only a fleet needs the NATS library.
       const { enterFleet } = await import("./enter-fleet.ts");
       const maxMessageBytes = options.limits?.maxMessageBytes;
       const surroundings = { authenticator, logger, version: options.version, maxMessageBytes };

@@ -82,7 +82,7 @@ export function createServerFor(
   return new ExecServer(options, listeners, parts);
 }
 
-/** A server, and who is told what happens on it. */
+/** A server, and the observer of what happens on it. */
 export interface ObservedServer extends Server {
   readonly observer: ServerObserver | undefined;
   readonly audit: Audit | undefined;

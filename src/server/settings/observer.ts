@@ -34,7 +34,7 @@ export interface ServerObserver {
   processEnded?(process: ObservedProcess, end: ObservedEnd): void;
 }
 
-/** What an observer is told of a request. */
+/** What an observer learns about a request. */
 export interface RequestHooks extends Pick<ServerObserver, "veto" | "requested" | "answered"> {
   /** Every answer, for who needs to know no more of a request than this: it costs the least. */
   timed?(startedAtMs: number, error: WireError | undefined): void;

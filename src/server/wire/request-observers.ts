@@ -4,7 +4,7 @@ import { TurnClock } from "./turn-clock.ts";
 
 type Timed = NonNullable<RequestHooks["timed"]>;
 
-/** Who is told of the requests of one method. */
+/** The observers of one method's requests. */
 export interface MethodObservers {
   /** For hooks that get the request itself. */
   readonly hooks: RequestHooks | undefined;
@@ -13,7 +13,7 @@ export interface MethodObservers {
 
 const NOBODY: MethodObservers = { hooks: undefined, timed: undefined };
 
-/** Who is told of the requests of each method. Looked up once for all, because most requests take a few microseconds. */
+/** The observers of each method's requests. Looked up once for all, because most requests take a few microseconds. */
 export class RequestObservers {
   readonly clock = new TurnClock();
   readonly #byMethod = new Map<string, MethodObservers>();

@@ -46,7 +46,7 @@ export function refuseUpgrade(request: IncomingMessage): Refusal | undefined {
   return undefined;
 }
 
-/** What is wrong with a request for the path of the WebSocket that is no upgrade. */
+/** What is wrong with a request for the WebSocket path that is not an upgrade. */
 export function refusePlain(request: IncomingMessage): Refusal {
   if (request.method !== "GET")
     return { cause: "request", status: 405, body: "Request method must be `GET`" };

@@ -41,7 +41,7 @@ const PLAIN_TEXT: string = formatRefusal({
 
 /**
  * Puts TLS in front of an HTTP server. Sockets are pending from the moment they connect, so that a slow handshake counts
- * like a slow request. Who speaks plain HTTP is told so.
+ * like a slow request. Clients that speak plain HTTP get an answer that says so.
  */
 export function tlsFront(http: HttpServer, options: TlsOptions, pending: PendingSockets): TlsFront {
   const { refused } = options;

@@ -57,7 +57,7 @@ describe("Sweeper", () => {
     sweeper.sweep(family, { outputs: [], kill: false });
     await sweeper.idle();
     expect(family.calls).toEqual(["ask"]);
-    // And again when it is told to again.
+    // And again when it is asked to.
     sweeper.sweep(family, { outputs: [], kill: true });
     await sweeper.idle();
     expect(family.calls).toEqual(["ask", "kill", "kill", "kill"]);

@@ -30,7 +30,7 @@ function observe(pid: number): { family: TracedFamily; steps: readonly string[] 
   return { family, steps };
 }
 
-/** A leader, and a process in another session that it started; what ends that is told by the leader's exit code. */
+/** A leader, and a process in another session that it started; the leader's exit code says what ended it. */
 async function runWithDaughter(daughter = "exec sleep 60"): Promise<RunningScript & { daughter: number }> {
   const script = runScript(`setsid sh -c '${daughter}' & trap '' TERM; echo $!; wait $!; exit $?`);
   const pid = Number(await script.readLine());

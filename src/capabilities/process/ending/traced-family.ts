@@ -210,7 +210,7 @@ function unlessBlind(look: () => unknown): void {
   }
 }
 
-/** An output that cannot be watched is no reason not to end the family. */
+/** The family is ended even if an output cannot be watched. */
 function watch(outputs: readonly OutputEnd[]): WatchedOutput[] {
   return outputs.flatMap((output) => {
     try {

@@ -3,9 +3,9 @@ import type { Fleet } from "../../../client/host/fleet.ts";
 import type { FleetAnswer, FleetMessage, FleetRequest } from "../../../console/fleet/fleet-messages.ts";
 import { HIGH_WATER_BYTES, type Transport } from "../../../transport/transport.ts";
 
-/** Machines tell about themselves every two seconds, each at another time: what comes together is told together. */
+/** Machines report every two seconds, each at its own time: reports that come together are sent together. */
 const PAUSE_MS = 200;
-/** A fleet of thousands is told less often: so much longer for each machine. */
+/** A fleet of thousands is reported less often: this much longer for each machine. */
 const PAUSE_PER_MACHINE_MS = 0.1;
 const MAX_MESSAGE_CHARACTERS = 64 * 1024;
 /** Twice as many as a fleet has at most. A page that leaves more unread has to connect again. */

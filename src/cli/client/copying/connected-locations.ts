@@ -28,7 +28,7 @@ export class ConnectedLocations {
     return [...this.#connections.values()].map(({ host }) => host);
   }
 
-  /** An error as it is told: after the loss of a connection, with what to do. */
+  /** An error as the user sees it: after a lost connection, with what to do. */
   failure(error: unknown, remedy: string): unknown {
     if (error instanceof ConnectionError && this.#connections.size > 0 && error.code !== "UNAUTHORIZED")
       return new Failure(`${oneLine(error.message)}; ${remedy}`);

@@ -14,8 +14,8 @@ export function isMark(name: string): boolean {
 }
 
 /**
- * An empty directory that marks where a directory is being copied to. It is no file: a link that somebody else has put
- * in its place would lead that elsewhere. A copy that finds its own mark in its source would never end.
+ * An empty directory that marks where a directory is being copied to. It is not a file, because a link put in its place
+ * would lead a write elsewhere. A copy that finds its own mark in its source would never end.
  */
 export class UnfinishedTree {
   readonly name: string;

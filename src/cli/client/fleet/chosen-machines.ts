@@ -30,7 +30,7 @@ export async function openChosenFleet(options: OnOptions, signal: AbortSignal): 
   return await openNamedFleet(findFleet(name), options, { signal });
 }
 
-/** `all` is no label: those have a value. */
+/** `all` is not a label: labels have a value. */
 function parseOn(text: string, earlier?: Labels): Labels {
   return text === "all" ? (earlier ?? {}) : parseLabels(text, earlier);
 }

@@ -24,7 +24,7 @@ export async function setCordoned(
   );
 }
 
-/** Resolves with those for which it worked. Why it did not for others is told. */
+/** Resolves with those for which it worked. Prints why it failed for the others. */
 export async function cordonAll(
   executors: readonly ChosenExecutor[],
   cordoned: boolean,

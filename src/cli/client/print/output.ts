@@ -36,7 +36,7 @@ export function printJson(value: unknown): Promise<void> {
   return print(`${printableJson(value, 2)}\n`);
 }
 
-/** A reader that has left, such as `head`, is no error to report. */
+/** A reader that has left, such as `head`, is not an error. */
 export function writeFailure(error: unknown, stream: string): Failure {
   if ((error as NodeJS.ErrnoException).code === "EPIPE") return silentFailure(BROKEN_PIPE_STATUS);
   return new Failure(`cannot write to ${stream}: ${describeFileError(error)}`);

@@ -47,7 +47,7 @@ export async function runPiped(
   }
 }
 
-/** A command that has ended, or has closed its stdin, takes no more; that is no error. */
+/** A command that has ended, or has closed its stdin, takes no more; that is not an error. */
 function passInput(remote: RemoteProcess): { stop(): void } {
   const input = process.stdin;
   remote.writeFrom(new GatheredInput(input)).catch((error: unknown) => {

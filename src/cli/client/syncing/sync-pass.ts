@@ -31,7 +31,7 @@ export interface PassOptions {
   readonly onUnsteady?: (path: string) => void;
 }
 
-/** Makes the destination like the source, once. Errors about single files are told, and in the result. */
+/** Makes the destination like the source, once. Errors about single files are printed, and are part of the result. */
 export async function syncOnce(
   source: CopyLocation,
   destination: CopyLocation,

@@ -2,7 +2,7 @@ import { ConnectionError } from "../../../base/errors.ts";
 import type { NamedFleet } from "./target.ts";
 import { Failure, oneLine } from "../outcome/failure.ts";
 
-/** What is told when a fleet cannot be used: which one, and what to do. Other errors stay as they are. */
+/** The message when a fleet cannot be used: which one, and what to do. Other errors stay as they are. */
 export function fleetFailure(error: unknown, { name, address }: Omit<NamedFleet, "token">): unknown {
   if (!(error instanceof ConnectionError)) return error;
   if (error.code === "UNAUTHORIZED")

@@ -176,7 +176,7 @@ export class Mirror {
     }
   }
 
-  /** What vanishes while it is copied is no error: it is not in the source any more. */
+  /** A file that vanishes while it is copied is not an error: it is no longer in the source. */
   async #attempt(
     { action, name }: PutStep,
     { from, path }: Place,

@@ -136,7 +136,7 @@ export class CodeEditor {
 
   /** Shows what is on the disk now. The cursor stays where it was. */
   reload(text: string): void {
-    // Known before it is shown: what comes from the disk is no change of the person.
+    // Known before it is shown: what comes from the disk is not the user's edit.
     this.#saved = this.#view.state.toText(text);
     this.#replace(text);
     this.#isChanged = false;

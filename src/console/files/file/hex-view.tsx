@@ -11,7 +11,7 @@ export interface HexViewProps {
 
 const SHOWN_BYTES = 4096;
 
-/** The first bytes of a file that is no text. */
+/** The first bytes of a file that is not text. */
 export function HexView({ frame, loaded }: HexViewProps) {
   const rows = useMemo(() => hexRows(loaded.bytes.subarray(0, SHOWN_BYTES)), [loaded.bytes]);
   const more = loaded.size > SHOWN_BYTES;

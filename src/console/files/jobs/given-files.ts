@@ -15,7 +15,7 @@ export function droppedFiles(transfer: DataTransfer): Promise<Given> {
   const plain: GivenFile[] = [];
   for (const item of transfer.items) {
     const entry = item.webkitGetAsEntry();
-    // A picture that was dragged from another page is no file of the disk.
+    // A picture that was dragged from another page is not a file on disk.
     const file = entry === null ? item.getAsFile() : null;
     if (entry !== null) entries.push(entry);
     else if (file !== null) plain.push({ file, relative: file.name });

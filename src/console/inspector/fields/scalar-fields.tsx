@@ -78,7 +78,7 @@ export function NumberField({ form, value, path, ids }: FieldProps<ShapeOf<"numb
   );
 }
 
-/** What is no number stays text, and the check says so. */
+/** Anything but a number stays text, and the check says so. */
 function numberOr(text: string): Json {
   const number = Number(text);
   return text.trim() === "" || Number.isNaN(number) || String(number) !== text.trim() ? text : number;

@@ -17,7 +17,7 @@ export interface HttpResponse {
   /** Until the head was there. */
   readonly headMs: number;
   readonly bytes: number;
-  /** The beginning of the body; undefined if it is no text. */
+  /** The beginning of the body; undefined if it is not text. */
   readonly text: string | undefined;
 }
 
@@ -98,7 +98,7 @@ class KeptBody {
     return new Blob(this.#pieces);
   }
 
-  /** Undefined if the bytes are no text. */
+  /** Undefined if the bytes are not text. */
   get text(): string | undefined {
     if (this.#beginning.includes(0)) return undefined;
     try {

@@ -14,7 +14,7 @@ const TAIL_CHARACTERS = 100;
 // Without escapes, which neither clients nor servers need in ids and names.
 const ID = /"id": ?("[^"\\]{0,80}"|-?\d{1,20})/;
 const METHOD = /"method": ?"([^"\\]{0,200})"/;
-/** Where the contents of a message begin; what stands after it is no part of the envelope. */
+/** Where the contents of a message begin; what follows is not part of the envelope. */
 const CONTENTS = /"(?:params|result|error)":/;
 
 export function readEnvelope(text: string): Envelope {

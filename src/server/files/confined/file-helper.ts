@@ -74,7 +74,7 @@ export class FileHelper {
 
   constructor(options: HelperOptions) {
     this.#options = options;
-    // Whoever calls is told.
+    // The caller gets the error.
     this.#ready.promise.catch(() => {});
   }
 
@@ -127,7 +127,7 @@ export class FileHelper {
     }
   }
 
-  /** It finishes what it was asked for, but nobody is told. */
+  /** It finishes what it was asked for, without reporting it. */
   end(): void {
     if (this.#failure !== undefined) return;
     this.#setFailure(new CapabilityError("OS_ERROR", "the sandbox of this file call has ended"));
@@ -257,7 +257,7 @@ export class FileHelper {
         return id === 0 && !this.#isReady;
       case "result":
       case "failure":
-        // What was asked before the end is answered, but nobody is told.
+        // What was asked before the end is still carried out, but nobody gets the answer.
         return this.#calls.has(id) || this.#failure !== undefined;
       case "notification":
       case "pong":

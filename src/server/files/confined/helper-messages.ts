@@ -2,7 +2,7 @@ import { lstatSync } from "node:fs";
 import { type NotificationParams, notifications } from "../../../protocol/index.ts";
 import type { ServerLimits } from "../../settings/limits.ts";
 
-/** What a helper is told before its first call. */
+/** What a helper needs to know before its first call. */
 export interface HelperSettings {
   /** The roots of the client or of the server, if there are any; those that the sandbox hides are out of reach anyway. */
   readonly fsRoots: readonly string[] | undefined;

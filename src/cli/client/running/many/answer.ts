@@ -62,7 +62,7 @@ export async function ask({ connect, argv, start, signal }: AskOptions): Promise
     }
   } catch (error) {
     if (signal.aborted) throw signal.reason;
-    // Machines that fail for the same reason are told together.
+    // Machines that fail for the same reason share a line.
     const reason = error instanceof DialError ? error.unnamed() : error;
     const failure = failedStart(reason) ?? asFailure(reason, OWN_FAILURE_STATUS);
     if (failure === undefined) throw error;

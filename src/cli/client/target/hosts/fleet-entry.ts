@@ -39,7 +39,7 @@ const PAIRS = [
 ] as const;
 const LOGINS = ["credentials", "nkey", "user"];
 
-/** Why a value is no fleet of that name; undefined if it is one. */
+/** Why a value is not a valid fleet of that name; undefined if it is. */
 export function fleetFault(name: string, value: unknown): string | undefined {
   const wrongName = nameFault(name);
   if (wrongName !== undefined) return `its name ${wrongName}`;

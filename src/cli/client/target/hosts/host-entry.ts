@@ -47,7 +47,7 @@ const KEYS: Readonly<Record<string, Check>> = {
   initialize_timeout_sec: seconds,
 };
 
-/** Why a value is no entry; undefined if it is one. */
+/** Why a value is not a valid entry; undefined if it is. */
 export function entryFault(value: unknown): string | undefined {
   if (!isTable(value)) return "it must be a table";
   const wrongKey = keysFault(value, KEYS);

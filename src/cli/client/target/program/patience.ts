@@ -8,7 +8,7 @@ import { asksOnTerminal } from "./asks-on-terminal.ts";
 const SILENCE_MS = 15_000;
 /** For one that says something on stderr, or asks for a password. */
 const LONGEST_MS = 120_000;
-/** Whoever waits longer is told. */
+/** After that, a line says what is being waited for. */
 const NOTICE_MS = 3_000;
 const CHECK_MS = 250;
 
