@@ -17,7 +17,7 @@ type Fields = Readonly<Record<string, unknown>>;
 
 /**
  * What ends with a connection, although the client does not see it end: streamed bodies, watches, and questions of the
- * server. `tell` sends text to the client.
+ * server. `send` sends text to the client.
  */
 export class ConnectionState {
   readonly #send: (text: string) => void;

@@ -73,8 +73,8 @@ function serversOf({ servers }: FleetAddress): string[] {
 }
 
 /**
- * The library does not tell Node which IP address it connects to, so Node would look for "localhost" in the certificate
- * of every address. It must hold one of those that were given.
+ * The library does not give Node the IP address that it connects to, so Node would look for "localhost" in the
+ * certificate of every address. It must hold one of those that were given.
  */
 function identityCheck(servers: readonly string[]): typeof checkServerIdentity {
   const hosts = servers.map((server) =>

@@ -1,6 +1,6 @@
 export const STATES = ["ready", "cordoned", "draining", "gone"] as const;
 
-/** What an executor tells about itself, every two seconds and whenever it is asked. */
+/** What an executor announces about itself, every two seconds and whenever it is asked. */
 export interface Beat {
   readonly id: string;
   /** Name of this run of its program. */

@@ -99,7 +99,7 @@ export class FleetLink {
     }
   }
 
-  /** Resolves when everyone has told how it is now. */
+  /** Resolves when everyone has announced its condition. */
   refresh(): Promise<void> {
     // A call that is under way may have been answered before. Whoever comes meanwhile shares the next one.
     this.#nextCall ??= this.#lastCall.then(() => {

@@ -35,7 +35,7 @@ export interface Progress {
   readonly limit: number;
 }
 
-/** What one end tells the other about both directions. */
+/** What one end sends the other about both directions. */
 export interface State extends Progress {
   /** Position of the next frame that this end will number. */
   readonly sent: number;

@@ -20,7 +20,7 @@ export class Mailboxes {
   readonly #receivers = new Map<string, (message: BusMessage) => void>();
   readonly #unsubscribe: () => void;
 
-  /** `mayAnswer` decides whether somebody at a subject may be told that a connection is gone. */
+  /** `mayAnswer` decides whether a subject may be notified that a connection is gone. */
   constructor(bus: Bus, prefix: string, mayAnswer: (subject: string) => boolean) {
     this.#bus = bus;
     this.#prefix = prefix;

@@ -167,7 +167,7 @@ test("an executor that has left is silent, also towards calls that it was about 
   const heard: string[] = [];
   for (const subject of ["_INBOX.caller.*", "exec.a.beat"])
     caller.subscribe(subject, (message) => {
-      // Of the last call, NATS tells that nobody hears it.
+      // NATS reports that nobody hears the last call.
       if (!message.isUndeliverable) heard.push(message.subject);
     });
   const call = (number: number): void =>

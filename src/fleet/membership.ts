@@ -65,7 +65,7 @@ export class Membership {
     this.announce();
   }
 
-  /** Tells everyone the condition now. */
+  /** Announces the condition now. */
   announce(): void {
     this.#options.bus.publish(beatSubject(this.#self.id), this.#beat());
   }
@@ -94,7 +94,7 @@ export class Membership {
     else this.#callTimer ??= setTimeout(() => this.#answerCalls(), leftMs).unref();
   }
 
-  /** Whoever calls learns that this executor has answered; what it tells comes over its own subject alone. */
+  /** Whoever calls learns that this executor has answered; its condition comes over its own subject alone. */
   #answerCalls(): void {
     clearTimeout(this.#callTimer);
     this.#callTimer = undefined;

@@ -35,7 +35,7 @@ interface Entry {
   heardAt: number;
 }
 
-/** The executors that are there, as far as their beats tell. */
+/** The executors that are there, according to their beats. */
 export class Roster {
   readonly #bus: Bus;
   readonly #mailboxes: Mailboxes;
@@ -96,7 +96,7 @@ export class Roster {
     };
   }
 
-  /** Asks everyone to tell. Resolves when no more answers come. */
+  /** Calls the roll. Resolves when no more answers come. */
   call(): Promise<void> {
     return new Promise((resolve) => {
       let answers = 0;
@@ -163,7 +163,7 @@ export class Roster {
     const heardAt = performance.now();
     const bytesThen = this.#bytes - (known?.bytes ?? 0) + bytes;
     if (bytesThen > MAX_BEATS_BYTES) {
-      // It is there, whatever else it tells.
+      // It is there, whatever else it says.
       if (known !== undefined) known.heardAt = heardAt;
       return;
     }

@@ -6,7 +6,7 @@ import { Outgoing } from "./outgoing.ts";
 import { StateExchange } from "./state-exchange.ts";
 
 const wait = useMovedClock();
-/** Progress that is told at once. */
+/** Progress that is sent at once. */
 const MUCH = WINDOW_BYTES / 8;
 
 test("a little progress is told after 25 ms, once, and much of it at once", async () => {

@@ -20,7 +20,7 @@ export interface StateExchangeOptions {
   readonly publish: (frame: Buffer, wantsAnswer: boolean) => void;
 }
 
-/** When an end of a virtual connection tells its peer how far it is, asks what the peer misses, and sends it again. */
+/** When an end of a virtual connection sends its peer how far it is, asks what the peer misses, and sends it again. */
 export class StateExchange {
   readonly #options: StateExchangeOptions;
   /** What the peer knows about the progress of its frames. */
@@ -48,14 +48,14 @@ export class StateExchange {
     return progress;
   }
 
-  /** Tells the peer the state of both directions. */
+  /** Sends the peer the state of both directions. */
   send({ resend = false, ask = false }: { resend?: boolean; ask?: boolean } = {}): void {
     const { outgoing, isOpen, publish } = this.#options;
     if (this.#isStopped || !isOpen()) return;
     publish(stateFrame({ ...this.progressToTell(), sent: outgoing.end, resend, ask }), ask);
   }
 
-  /** Tells the progress that the peer does not know yet: at once if it is much. */
+  /** Sends the progress that the peer does not know yet: at once if it is much. */
   sendSoon(): void {
     if (this.#isStopped) return;
     const { received, limit } = this.#options.incoming.progress;

@@ -29,7 +29,7 @@ export function dialSubject(id: string): string {
   return `exec.${id}.dial`;
 }
 
-/** Where an executor tells about itself, and where all of them do. */
+/** Where an executor announces itself, and where all of them do. */
 export function beatSubject(id: string): string {
   return `exec.${id}.beat`;
 }

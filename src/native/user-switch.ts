@@ -41,7 +41,7 @@ export function becomeUser({ name, uid, gid }: NumberedAccount): void {
       cause: error,
     });
   }
-  // The system has taken them with the user, unless it was told not to.
+  // The system has taken them with the user, unless it was asked not to.
   prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
   capset(new Uint32Array([CAPABILITY_VERSION_3, 0]), new Uint32Array(6));
   forbidInspection();

@@ -14,7 +14,7 @@ export interface Link {
   /** Stops and restarts delivery of answers and notifications, so that back-pressure reaches the server. */
   pause(): void;
   resume(): void;
-  /** Sends what is queued, then ends. `farewell` tells the server why, if the link can. */
+  /** Sends what is queued, then ends. `farewell` gives the server the reason, if the link can. */
   close(farewell?: Farewell): void;
   /** Ends at once. */
   destroy(reason?: string): void;

@@ -129,7 +129,7 @@ export class AllowedRoots implements FileAccess {
     use: (resolved: Resolved) => T,
   ): T {
     const walk = new LinkWalk(path, (directory) => {
-      // Its links tell which program the server is, where it runs, and what it has open.
+      // Its links show which program the server is, where it runs, and what it has open.
       if (fileSystemOf(directory) === PROC) throw outside(path);
     });
     let resolved: Resolved;

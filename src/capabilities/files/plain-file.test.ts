@@ -89,7 +89,7 @@ it("reads nothing that needs a privilege, or that is another one in a sandbox", 
       expect([path, text(path)]).toEqual([path, undefined]);
     for (const path of [`${shared}/f`, at("shared/f"), at("shared"), "/dev", "/dev/null", at("locked/f")])
       expect([path, readPlainMetadata(path, anything)]).toEqual([path, undefined]);
-    // Whether they exist inside cannot be told from outside.
+    // Whether they exist inside cannot be seen from outside.
     for (const path of [
       `${shared}/none`,
       at("shared/none"),

@@ -17,9 +17,9 @@ afterEach(() => void vi.useRealTimers());
 
 /** A process without a process: its calls are recorded, and its streams end when the test says so. */
 class Scene {
-  /** What its family was told. */
+  /** The calls that its family got. */
   readonly told: string[] = [];
-  /** What its streams were told. */
+  /** The calls that its streams got. */
   readonly streamed: string[] = [];
   readonly events: string[] = [];
   readonly sinks: OutputSink[] = [];

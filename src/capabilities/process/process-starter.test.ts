@@ -25,7 +25,7 @@ const TOO_MANY_FILES = 2 ** 40;
 const CONFINEMENT = {} as Confinement;
 
 const logged: string[] = [];
-/** What the sandbox was told. */
+/** What the sandbox was asked for. */
 const told: string[] = [];
 let confined: Program = { path: "/bin/sh", argv: ["sh", "-c", "exit 5"], env: [], cwd: "/" };
 

@@ -26,7 +26,7 @@ interface PathDescription {
 }
 
 export interface DescribeOptions {
-  /** As `viewOf` was told. */
+  /** As given to `viewOf`. */
   readonly files?: ServerFiles;
   readonly disk?: Disk;
 }

@@ -258,7 +258,7 @@ async function serveListening({ url, exitWhenIdleMs, fleet, ...options }: Listen
     writeErr(
       `a newer executor of the name ${fleet?.id} has joined the fleet: this one ends, because clients can no longer reach it\n`,
     );
-    // It may be told before it has started.
+    // This may be reported before it has started.
     void starting.then(
       async () => {
         await server.drain();

@@ -52,7 +52,7 @@ function requestHandle(
   return caller.request("fs/open", { ...place, ...(mode === "read" ? {} : { mode }) });
 }
 
-/** The answer is not awaited: it tells nothing, and later requests are processed after it. */
+/** The answer is not awaited: it says nothing, and later requests are processed after it. */
 export function closeHandle(caller: Caller, handle: FileHandle): void {
   caller.request("fs/close", { handleId: handle.id }).catch(() => {}); // The connection is gone, and the handle with it.
 }

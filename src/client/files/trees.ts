@@ -64,7 +64,7 @@ export interface MirrorOptions {
   readonly delete?: boolean;
   /** Removes everything if the source is empty. Default: false. */
   readonly deleteAll?: boolean;
-  /** Only tells what would be changed. Default: false. */
+  /** Only reports what would be changed. Default: false. */
   readonly dryRun?: boolean;
   /**
    * Only these paths below the directory, each with everything in it; what else may differ is not looked at. Default:

@@ -1,6 +1,6 @@
 import type { Beat } from "../../fleet/beat.ts";
 
-/** An executor of a fleet, as it last told about itself. */
+/** An executor of a fleet, as it last reported. */
 export interface Executor {
   readonly id: string;
   readonly labels: Readonly<Record<string, string>>;

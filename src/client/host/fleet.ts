@@ -30,14 +30,14 @@ export interface Fleet extends AsyncDisposable {
   watch(watcher: (change: ExecutorChange) => void): () => void;
   /**
    * The ready executor with these labels that has the most free slots, then the least load. Those that were picked since
-   * they last told about themselves count as busier. Throws an ExecError with the code NOT_FOUND if there is none.
+   * they last reported count as busier. Throws an ExecError with the code NOT_FOUND if there is none.
    */
   pick(options?: PickOptions): Executor;
   /** Connects to an executor. The options are those of the fleet, unless others are given. */
   connect(id: string, options?: ConnectOptions): Promise<Host>;
   /**
    * Keeps new work from an executor: `pick` passes over it. What runs there goes on. Lasts until `uncordon`, or until its
-   * server ends. The token must have the right to `server/cordon`. Resolves when the list tells it.
+   * server ends. The token must have the right to `server/cordon`. Resolves when the list shows it.
    */
   cordon(id: string): Promise<void>;
   uncordon(id: string): Promise<void>;
@@ -65,7 +65,7 @@ class OpenFleet implements Fleet {
   readonly #hosts = new Set<Host>();
   /** Attempts to connect. */
   readonly #attempts = new Set<AbortController>();
-  /** How often an executor was picked since it told this. */
+  /** How often an executor was picked since this report. */
   readonly #picks = new WeakMap<Beat, number>();
   #closing: Promise<void> | undefined;
 
@@ -151,7 +151,7 @@ class OpenFleet implements Fleet {
     await using host = await this.connect(id);
     needs(host, "server/cordon");
     await host.request("server/cordon", { cordoned });
-    // An executor that was cordoned already has no reason to tell, and its last beat may be older than what it runs.
+    // An executor that was already cordoned announces nothing, and its last beat may be older than what it runs.
     await this.#link.refresh();
   }
 

@@ -66,7 +66,7 @@ export class FlowControl {
     this.#update();
   }
 
-  /** A new link knows nothing about what the last one was told. */
+  /** A new link knows nothing of what was sent on the last one. */
   renew(): void {
     this.#paused = false;
     this.#behind.clear();

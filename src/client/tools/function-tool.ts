@@ -12,7 +12,7 @@ export interface ToolCallOptions {
   readonly callId?: string;
 }
 
-/** What a tool tells the model. */
+/** What a tool answers the model. */
 export interface FunctionToolResult {
   readonly text: string;
   /** True for a mistake that the model can correct. */

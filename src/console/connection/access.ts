@@ -74,7 +74,7 @@ async function post(shown: { readonly token: string } | { readonly secret: strin
   throw new AccessRefused(why);
 }
 
-/** Also says whether a secret is still good, which browsers do not tell when a WebSocket is refused. */
+/** Also says whether a secret is still good, which browsers do not reveal when a WebSocket is refused. */
 export async function serverState(secret?: string): Promise<ServerState> {
   const headers = secret === undefined ? {} : { authorization: `Bearer ${secret}` };
   const response = await fetch("/console/state", { headers });

@@ -74,7 +74,7 @@ export class Directory {
   }
 }
 
-/** What a directory holds. A server that tells no details lists names and kinds. */
+/** What a directory holds. A server without details lists names and kinds. */
 async function list(files: Files, path: string, signal: AbortSignal): Promise<readonly Entry[]> {
   try {
     return await files.listDetails(path, { signal });

@@ -26,7 +26,7 @@ const IMAGES: Record<string, string> = {
   bmp: "image/bmp",
 };
 
-/** So many of the first bytes tell whether it is text. */
+/** How many of the first bytes decide whether it is text. */
 const PROBED_BYTES = 64 * 1024;
 const MARK = "\ufeff";
 

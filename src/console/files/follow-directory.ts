@@ -6,7 +6,7 @@ export interface DirectoryFollower {
   readonly change: (changes: FileChanges) => Promise<void>;
 }
 
-/** Tells what changes in a directory, until the signal, the end of the session, or the end of the directory. */
+/** Reports what changes in a directory, until the signal, the end of the session, or the end of the directory. */
 export async function followDirectory(
   files: Files,
   path: string,

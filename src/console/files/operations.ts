@@ -10,7 +10,7 @@ import { countTrees, removalText } from "./count-trees.ts";
 import { jobs } from "./jobs/jobs.ts";
 import { addressOf, faultOfName, joinPath, nameOf, parentOf, resolvePath } from "../frame/paths.ts";
 
-/** Does something with files, and tells what went wrong. Returns whether it was done. */
+/** Does something with files, and says what went wrong. Returns whether it was done. */
 async function attempt(failure: string, work: () => Promise<unknown>): Promise<boolean> {
   try {
     await work();

@@ -18,7 +18,7 @@ export function labelsOf({ labels }: Pick<Machine, "labels">): readonly string[]
 }
 
 export interface Arrangement {
-  /** Words, each of which must be somewhere in what a machine tells. */
+  /** Words, each of which must be somewhere in what a machine reports. */
   readonly filter: string;
   /** All of these it must have: `zone=eu`. */
   readonly labels: ReadonlySet<string>;

@@ -4,7 +4,7 @@ import { type Connection, serverLink, webSocketUrl } from "../connection/server-
 import { visibleText } from "../../base/visible-text.ts";
 import type { FleetAnswer, FleetMessage, FleetRequest, Machine, NatsState } from "./fleet-messages.ts";
 
-/** So many loads fill a chart: a minute, because machines tell theirs every two seconds. */
+/** So many loads fill a chart: a minute, because machines report every two seconds. */
 export const HISTORY = 30;
 
 /** A machine of the list. */

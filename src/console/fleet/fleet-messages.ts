@@ -1,6 +1,6 @@
 /** What passes between the page of a fleet and the program that serves it, as JSON. The page connects anew if it is lost. */
 
-/** A machine of the fleet, as its executor last told about itself. */
+/** A machine of the fleet, as its executor last reported. */
 export interface Machine {
   readonly id: string;
   readonly labels: Readonly<Record<string, string>>;

@@ -1,7 +1,7 @@
 const MOST = 1_000_000;
 const MOST_LOAD = 1000;
 
-/** A number that a machine tells, which may be any: `12`. */
+/** A number from a machine, which may be any: `12`. */
 export function countText(count: number): string {
   return count >= MOST ? "1000000+" : String(Math.round(count));
 }

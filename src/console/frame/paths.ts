@@ -54,7 +54,7 @@ export function faultOfName(name: string): string | undefined {
   return new TextEncoder().encode(name).length > 255 ? "A name has at most 255 bytes." : undefined;
 }
 
-/** The path of a directory that the server tells as a URI; undefined if it is none. */
+/** The path of a directory that the server gives as a URI; undefined if it is not one. */
 export function pathFromUri(uri: string | null | undefined): string | undefined {
   if (uri?.startsWith("file:///") !== true) return undefined;
   try {

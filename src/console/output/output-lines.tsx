@@ -87,7 +87,7 @@ export function OutputLines({ feed, stream, wraps, times, search, isFollowing, h
       isFollowing.value = false;
       const row = layout.rowOf(index);
       const top = follower.scroll(box.current!, Math.max(0, row * ROW_PX - view.peek().height / 3));
-      // Nothing tells of it if the box was there already.
+      // There is no event for it if the box was there already.
       view.value = { ...view.peek(), top };
     },
     follow: () => {

@@ -42,7 +42,7 @@ export function useTimes(host: Host, feed: OutputFeed, isShown: Signal<boolean>)
     };
     const again = (): Promise<void> =>
       ask().catch(() => {
-        // Lines are shown without times; the banner tells about the connection.
+        // Lines are shown without times; the banner reports the connection.
         if (!isOver) timer = setTimeout(() => void again(), EVERY_MS);
       });
     void again();

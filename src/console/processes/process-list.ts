@@ -63,7 +63,7 @@ async function poll(): Promise<void> {
 
 async function ask(): Promise<void> {
   const host = serverLink.host.value;
-  // The banner tells about the connection.
+  // The banner reports the connection.
   if (host === undefined || !serverLink.isConnected.value) return;
   if (listedHost !== host) {
     listedHost = host;

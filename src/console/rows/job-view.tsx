@@ -14,7 +14,7 @@ import type { JobProgress } from "./ledger-reader.ts";
 
 const KINDS = ["completed", "failed", "cancelled", "lost", "running"] as const;
 
-/** One job, as its ledger tells it. */
+/** One job, according to its ledger. */
 export function JobView({ path }: { readonly path: string }) {
   const host = useHost();
   const progress = useSignal<JobProgress | undefined>(undefined);

@@ -69,7 +69,7 @@ export function faultOfName(name: string): string | undefined {
 const NO_PROGRAMS = new Set(["sudo", "env", "exec", "nice", "nohup", "time"]);
 const KEYWORDS = new Set(["for", "while", "until", "if", "case", "{", "(", "!"]);
 
-/** A free name that tells what runs. */
+/** A free name that says what runs. */
 export function suggestName(argv: readonly string[], taken: ReadonlySet<string>): string {
   const program = argv.find((word) => !/^[A-Za-z_]\w*=/.test(word) && !NO_PROGRAMS.has(word)) ?? "";
   const last = program.split("/").at(-1) ?? "";

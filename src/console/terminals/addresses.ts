@@ -1,7 +1,7 @@
 import { below, pathTo } from "../frame/addresses.ts";
 import { terminalKey, type PaneLayout } from "./layout.ts";
 
-/** Names of kept processes cannot have this character, so that the end of a path can tell the mode. */
+/** Names of kept processes cannot have this character, so that the end of a path can name the mode. */
 const FOLLOW = "~follow";
 
 /** The path of a terminal: `/t/NAME`, `/t/OWNER/NAME`; `~follow` at its end only shows it. */

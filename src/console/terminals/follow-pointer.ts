@@ -1,4 +1,4 @@
-/** Tells where the pointer is while it drags what it was pressed on, until it is released or that is gone. */
+/** Reports where the pointer is while it drags an element, until it is released or the element is gone. */
 export function followPointer(
   pressed: PointerEvent & { readonly currentTarget: HTMLElement },
   moved: (event: PointerEvent) => void,

@@ -44,7 +44,7 @@ async function poll(): Promise<void> {
   // A page that nobody sees needs no news.
   if (host !== undefined && serverLink.isConnected.value && !document.hidden)
     await refreshTerminals(host).catch(() => {
-      // The banner tells about the connection; a server without the list has no numbers to show.
+      // The banner reports the connection; a server without the list has no numbers to show.
     });
   clearTimeout(timer);
   if (watchers > 0) timer = setTimeout(() => void poll(), EVERY_MS);

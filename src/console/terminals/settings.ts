@@ -7,7 +7,7 @@ const stored = read();
 
 /** In pixels. */
 export const fontSize = signal(stored.fontSize);
-/** Output is also told to screen readers, at some cost. */
+/** Screen readers also get the output, at some cost. */
 export const screenReader = signal(stored.screenReader);
 
 effect(() => {

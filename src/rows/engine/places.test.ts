@@ -186,7 +186,7 @@ test("while no place has a free slot, nothing is read ahead, and the reason is t
   expect(waits()).toEqual(["all full", "all cordoned"]);
   scene.places.set("a", 1);
   expect(await scene.attempts()).toEqual(["row-1 1 a"]);
-  // One that runs takes the only slot, which is nothing to tell.
+  // One that runs takes the only slot, which is nothing to report.
   expect(waits()).toEqual(["all full", "all cordoned", undefined]);
   for (let at = 0; at < 100; at += 1) {
     await scene.attempts();

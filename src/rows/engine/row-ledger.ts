@@ -1,6 +1,6 @@
 import type { RowItem, RowRecord, RowStatus } from "./row.ts";
 
-/** What a job knows about its rows. The engine asks it what to run, and tells it everything before it counts. */
+/** What a job knows about its rows. The engine asks it what to run, and records everything in it before it counts. */
 export interface RowLedger {
   readonly jobId: string;
   statusOf(index: number): RowStatus;

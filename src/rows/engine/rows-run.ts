@@ -342,7 +342,7 @@ export class RowsRun {
     this.#plan.onProgress?.({ ...this.#progress(), ...waiting });
   }
 
-  /** Tells why nothing runs when there is another reason, or none any more. */
+  /** Reports why nothing runs when the reason changes or goes away. */
   #reportWaiting(): void {
     const waiting = this.#running.size > 0 ? this.#allWait() : this.#plan.places?.waiting;
     if (waiting === this.#waiting) return;

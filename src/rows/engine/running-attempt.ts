@@ -124,7 +124,7 @@ export class RunningAttempt implements RowAttempt {
 
 type FailedOutcome = Extract<RowOutcome, { readonly status: "failed" }>;
 
-/** What an attempt tells its run. */
+/** What an attempt reports to its run. */
 interface AttemptRun {
   readonly stop: (reason: string) => void;
   /** It waits to begin, or has begun. */

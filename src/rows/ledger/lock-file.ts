@@ -108,7 +108,7 @@ function isAlive(holder: Holder, own: Holder): boolean {
   return started === undefined || holder.started === "" || started === holder.started;
 }
 
-/** When a process started; undefined where the system does not tell. */
+/** When a process started; undefined where the system does not say. */
 function startOf(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");

@@ -21,7 +21,7 @@ const CLOSE_MS = 5_000;
 const MAX_NAMED = 5;
 
 export interface MachinePoolOptions extends RowsFleetOptions {
-  /** Called with every new connection before rows run there, and told whether leftovers of this job may be there. */
+  /** Called with every new connection before rows run there, and with whether leftovers of this job may be there. */
   readonly prepare: (id: string, host: Host, hasLeftovers: boolean) => Promise<void>;
 }
 

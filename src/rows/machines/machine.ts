@@ -2,10 +2,10 @@ import { after } from "../../base/duration.ts";
 import type { Host } from "../../client/host/host.ts";
 import type { RowsMachine } from "./rows-fleet.ts";
 
-/** A machine during a job: what it tells, what runs there, and the connection to it. */
+/** A machine during a job: what it reports, what runs there, and the connection to it. */
 export class Machine {
   readonly id: string;
-  /** What it last told; undefined while it is not in the fleet. */
+  /** Its last report; undefined while it is not in the fleet. */
   #reported: RowsMachine | undefined;
   /** False once it has lost the labels that the job asks for. */
   #isWanted = true;
@@ -13,7 +13,7 @@ export class Machine {
   #foreign = 0;
   /** Attempts of this job there. */
   #ours = 0;
-  /** Most of them at a time since it last told: it tells every two seconds, and rows may be shorter. */
+  /** Most of them at a time since its last report: it reports every two seconds, and rows may be shorter. */
   #peak = 0;
   host: Host | undefined;
   /** While a connection is being opened. */
@@ -36,12 +36,12 @@ export class Machine {
     return this.#reported !== undefined;
   }
 
-  /** What it last told about itself; undefined if it is not one of those that the job asks for, or not there. */
+  /** Its last report; undefined if the job does not ask for it, or it is not there. */
   get state(): RowsMachine["state"] | undefined {
     return this.#isWanted ? this.#reported?.state : undefined;
   }
 
-  /** Whether it takes new rows, as far as it tells. */
+  /** Whether it takes new rows, according to its last report. */
   get isReady(): boolean {
     return this.state === "ready";
   }
@@ -68,7 +68,7 @@ export class Machine {
     const { running, free } = reported;
     this.#reported = reported;
     this.#isWanted = isWanted;
-    // One that runs more than it is meant to has no free slots either, and does not tell how many it has.
+    // One that runs more than it is meant to has no free slots either, and does not report how many it has.
     this.#slots = free > 0 ? running + free : Math.min(this.#slots, running);
     this.#foreign = Math.max(0, running - this.#peak);
     this.#peak = this.#ours;

@@ -1,7 +1,7 @@
 import type { ConnectOptions } from "../../client/host/open-host.ts";
 import type { Host } from "../../client/host/host.ts";
 
-/** A machine, as it last told about itself. */
+/** A machine, as it last reported. */
 export interface RowsMachine {
   readonly id: string;
   readonly labels: Readonly<Record<string, string>>;

@@ -236,7 +236,7 @@ export class Audit implements ServerObserver {
     const facts = this.#reads.get(request) ?? this.#starts.take(request);
     const cause = (data as { code?: unknown } | undefined)?.code ?? code;
     const isStart = RULE_OF.get(request.method)?.kind === "start";
-    // `denied` has told of what is forbidden, and what was refused for a full disk must not take what room there is.
+    // `denied` has reported what is forbidden, and what was refused for a full disk must not take what room there is.
     const isTold = cause === "PERMISSION_DENIED" || cause === AUDIT_FAILED;
     if (number === undefined && facts === undefined && (!isStart || isTold)) return;
     this.#add(request.connection, "failed", {

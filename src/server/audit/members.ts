@@ -2,7 +2,7 @@
 export type Members = string;
 
 /**
- * What a line tells. A function is called when lines are written, for many at once, which takes a fraction of the time.
+ * What a line says. A function is called when lines are written, for many at once, which takes a fraction of the time.
  * What it reads must not change before.
  */
 export type Facts = object | Members | (() => Members);

@@ -12,7 +12,7 @@ const CUT = expect.stringMatching(/^x+… \(10000 characters\)$/) as string;
 const COMMAND = { argv: ["x", "--token=s3cret"], cwd: "/", env: { A: "s3cret" } };
 const SHOWN = { argv: ["x", "--token=***"], cwd: "/", env: ["A"] };
 
-/** What a line tells of a request; without what is undefined, which is not written. */
+/** What a line says about a request, without undefined members, which are not written. */
 function factsOf(method: MethodName, params: object, attachment?: Attachment): object {
   const rule = RULES[method] as Rule<unknown>;
   if (!("facts" in rule)) throw new Error(`${method} has no facts`);

@@ -46,7 +46,7 @@ export interface ClientConnectionOptions {
   /** False if a lost connection cannot be replaced: the session then ends with it. */
   readonly resumable: boolean;
   readonly credential: Credential;
-  /** Tells observers what this client does; undefined if there are none. */
+  /** Reports to observers what this client does; undefined if there are none. */
   readonly observed?: ConnectionObservation | undefined;
   ended(): void;
 }

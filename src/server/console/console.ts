@@ -40,7 +40,7 @@ export interface ConsoleSurroundings {
   readonly name?: string | undefined;
   /** File of the page. Default: the console of a server. */
   readonly index?: string | undefined;
-  /** Is told about failed attempts. */
+  /** Receives failed attempts. */
   readonly refused: (reason: string, from: string) => void;
 }
 

@@ -95,7 +95,7 @@ export class RelayedTransport implements Transport {
     this.#resumed?.();
   }
 
-  /** The end is reported when the client has been told. */
+  /** The end is reported when the client knows of it. */
   close(farewell?: Farewell): void {
     if (this.#end === undefined && this.#socket.writable)
       writeFrame(this.#socket, "close", farewell === undefined ? {} : { text: JSON.stringify(farewell) });

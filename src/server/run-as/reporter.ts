@@ -16,7 +16,7 @@ const FULL_SHARE = 0.75;
 /** Sends messages in order; `sent` is called when one is on its way. */
 export type SendReports = (reports: readonly Report[], sent: () => void) => void;
 
-/** Tells the server that started this one what happens here: for its log, its audit log and its observers. */
+/** Reports what happens here to the server that started this one: for its log, its audit log and its observers. */
 export class Reporter {
   readonly #send: SendReports;
   #batch: Report[] = [];

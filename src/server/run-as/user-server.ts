@@ -38,9 +38,9 @@ export interface UserServerOptions {
   readonly shared: SharedOptions & { readonly limits: ServerLimits };
   readonly files: ServerFiles;
   readonly audit: { readonly log: Audit; readonly onFailure: AuditOptions["onFailure"] } | undefined;
-  /** Is told what happens, like the audit log. */
+  /** Observes what happens, as the audit log does. */
   readonly observer: ServerObserver | undefined;
-  /** Are told of requests. */
+  /** Observers of requests. */
   readonly requests: RequestObservers;
   readonly logger: Logger;
   readonly controlGroups: ControlGroups;
@@ -155,14 +155,14 @@ export class UserServer {
     relayed.open();
   }
 
-  /** Tells it whether requests that would have to be recorded must be refused. */
+  /** Reports whether requests that would have to be recorded must be refused. */
   reportAudit(isFailing: boolean): void {
     if (isFailing === this.#isAuditFailing) return;
     this.#isAuditFailing = isFailing;
     this.#channel.send({ kind: "auditFailing", isFailing });
   }
 
-  /** Tells it whether the whole server is to get no new work. */
+  /** Reports whether the whole server is to get no new work. */
   reportCordon(isCordoned: boolean): void {
     this.#channel.send({ kind: "cordon", isCordoned });
   }
@@ -270,7 +270,7 @@ export class UserServer {
     this.#kill();
   }
 
-  /** Tells everybody who waits for it. The next client of the user gets another one. */
+  /** Fails everything that waits for it. The next client of the user gets another one. */
   #abandon(reason: string): void {
     clearTimeout(this.#timer);
     this.#stallWatch?.close();

@@ -76,7 +76,7 @@ export class UserServers {
     return this.#sum((server) => server.connectionsOf(principal));
   }
 
-  /** As they have told last, which is a moment ago. */
+  /** As they last reported, a moment ago. */
   state(): UserState {
     return {
       sessions: this.#sum(({ state }) => state.sessions),

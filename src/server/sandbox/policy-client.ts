@@ -12,7 +12,7 @@ const MAX_REASON_BYTES = 1024;
 
 const NO: ClientDecision = { type: "deny", reason: "not_allowed" };
 
-/** Asks the client of a session about the network, and tells it what was decided. */
+/** Asks the client of a session about the network, and notifies it of each decision. */
 export class PolicyClient {
   readonly #peer: () => Peer | undefined;
   #questions = 0;

@@ -25,7 +25,7 @@ export interface JoinSurroundings {
 
 /** A server's membership of a fleet. */
 export interface JoinedFleet {
-  /** Tells everyone at once how the server is. */
+  /** Announces the server's condition at once. */
   announce(): void;
   leave(): Promise<void>;
 }
@@ -52,7 +52,7 @@ export async function joinFleet(
       refusal = undefined;
       logger.warn("connected to the fleet again", { id: options.id });
     },
-    // Told for each attempt, several times a second.
+    // Reported for each attempt, several times a second.
     refused: (reason) => {
       if (reason === refusal) return;
       refusal = reason;

@@ -40,7 +40,7 @@ export interface StartDetails {
   readonly openNetwork?: (request: StartRequest) => Promise<ProcessNetwork>;
   /** Creates the audience of a kept process. */
   readonly createAudience?: (process: ManagedProcess) => Audience;
-  /** Tells observers about the process. */
+  /** Reports the process to observers. */
   readonly observe?: ProcessObservation | undefined;
   /** Called in the step in which the process enters the table. */
   readonly started?: () => void;

@@ -1,4 +1,4 @@
-/** Whether a server is to get no new work. It tells whoever chooses among servers, and refuses nothing itself. */
+/** Whether a server is to get no new work. Whoever chooses among servers sees it; the server itself refuses nothing. */
 export class Cordon {
   readonly #watchers = new Set<() => void>();
   #isCordoned = false;

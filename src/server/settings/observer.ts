@@ -4,7 +4,7 @@ import type { WireError } from "../../protocol/envelope.ts";
 import type { Attachment } from "../../rpc/incoming-request.ts";
 
 /**
- * Is told what happens on a server: for an audit log, for metrics. Every hook is optional, returns at once and throws
+ * Observes what happens on a server: for an audit log, for metrics. Every hook is optional, returns at once and throws
  * nothing. Nothing is prepared for hooks that no observer has.
  */
 export interface ServerObserver {

@@ -67,6 +67,6 @@ export interface ServerOptions {
   readonly idle?: IdleOptions;
   /** Records what clients do in a file. Default: nothing is recorded. */
   readonly audit?: AuditOptions;
-  /** Are told what happens: for an audit log, for metrics. */
+  /** Observers of what happens: for an audit log, for metrics. */
   readonly observers?: readonly ServerObserver[];
 }

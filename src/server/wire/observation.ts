@@ -20,7 +20,7 @@ export type ProcessObservation = (
   facts: Pick<ObservedProcess, "argv" | "isConfined">,
 ) => void;
 
-/** Tells an observer what one client does. */
+/** Reports to an observer what one client does. */
 export class ConnectionObservation implements ObservedConnection {
   readonly number: number;
   readonly from: string;
@@ -119,7 +119,7 @@ export interface RequestWatch extends CallWatch {
 
 type RequestFacts = Pick<ObservedRequest, "method" | "traceparent" | "startedAtMs">;
 
-/** Tells observers what becomes of one request. */
+/** Reports to observers what becomes of one request. */
 class RequestObservation implements ObservedRequest, RequestWatch {
   readonly connection: ObservedConnection;
   readonly method: string;

@@ -20,7 +20,7 @@ export interface PageAnswer {
 
 /** A web site of the server's own, on any paths. */
 export interface Site {
-  /** Origins of its pages, besides those that the Host of a request tells. */
+  /** Origins of its pages, besides those that the Host of a request names. */
   readonly origins: readonly string[];
   /** Whether it answers this request, even if with an error. */
   covers(request: IncomingMessage): boolean;
@@ -94,7 +94,7 @@ async function refusePage<Credential>(
   return body === undefined ? undefined : { cause: "request", status: 403, body };
 }
 
-/** Tells the server's observers. */
+/** Reports to the server's observers. */
 export function report(
   request: IncomingMessage,
   refusal: Refusal,

@@ -60,7 +60,7 @@ export function refusePlain(request: IncomingMessage): Refusal {
   };
 }
 
-/** Tells the observer of refusals; the body is empty where Codex's server sends none. */
+/** Reports to the observer of refusals; the body is empty where Codex's server sends none. */
 export function reasonOf({ status, body }: Refusal): string {
   return body === "" ? (STATUS_TEXTS[status] ?? "") : body;
 }

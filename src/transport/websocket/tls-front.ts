@@ -17,7 +17,7 @@ export interface TlsMaterial {
 }
 
 export interface TlsOptions extends TlsMaterial {
-  /** Is told why a handshake failed. */
+  /** Receives the reason when a handshake fails. */
   readonly refused?: (reason: string, from: string) => void;
 }
 
@@ -30,7 +30,7 @@ export interface TlsFront {
 
 /** First byte of every TLS handshake. No HTTP request starts with it. */
 const TLS_HANDSHAKE = 0x16;
-/** A browser that tries HTTP/2 first is told that there is none. */
+/** A browser that tries HTTP/2 first learns that there is none. */
 const ALPN = ["http/1.1"];
 const MIN_VERSION = "TLSv1.2";
 

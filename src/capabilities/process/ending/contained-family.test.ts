@@ -4,7 +4,7 @@ import { MachineUsage } from "../usage/machine-usage.ts";
 import { ContainedFamily } from "./contained-family.ts";
 import type { ControlGroups } from "./control-groups.ts";
 
-/** A family of the process 10, which has one more process, and what its two groups were told. */
+/** A family of the process 10, which has one more process, and the signals that its two groups got. */
 function contain(cpuMs: number | undefined): { family: ContainedFamily; told: string[] } {
   const told: string[] = [];
   let isOpen = true;

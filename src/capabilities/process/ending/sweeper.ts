@@ -30,7 +30,7 @@ interface OpenSweep extends Sweep {
 }
 
 /**
- * Finds remains of families that were told to end, and handles them until a search finds nothing. Inspecting every
+ * Finds remains of families that were asked to end, and handles them until a search finds nothing. Inspecting every
  * process takes a while, so one search serves all families, and it yields to other work.
  */
 export class Sweeper {
@@ -122,7 +122,7 @@ export class Sweeper {
     return holders;
   }
 
-  /** Another process of this server may write to the same output, if told to. */
+  /** Another process of this server may write to the same output, if a client asks for it. */
   #mayBelongTo(family: SweptFamily, holder: ProcessStat): boolean {
     if (holder.session === family.pid) return true;
     return !this.#isLeader(holder.session) && !isBeingStarted(holder);

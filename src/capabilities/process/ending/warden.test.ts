@@ -12,7 +12,7 @@ afterEach(() => void vi.useRealTimers());
 class Scene {
   readonly starts: { script: string; stdin: number; table: number; atMs: number }[] = [];
   readonly logged: string[] = [];
-  /** Tells the warden that a shell has ended. */
+  /** Reports to the warden that a shell has ended. */
   readonly ends: (() => void)[] = [];
   canStart = true;
   readonly warden: Warden;

@@ -34,7 +34,7 @@ export async function findBubblewrap(searchPath: string | undefined): Promise<Bu
   const version = await readVersion(path);
   if (!atLeast(version, OLDEST))
     throw unavailable(`${path} has version ${version}, but ${OLDEST.join(".")} or later is needed`);
-  // Distributions have added it to older versions, so the version does not tell.
+  // Distributions have added it to older versions, so the version says nothing about it.
   const mountsDescriptors = (await run(path, "--help")).includes("--bind-fd ");
   return { path, version, limitsSize: atLeast(version, LIMITS_SIZE), mountsDescriptors };
 }

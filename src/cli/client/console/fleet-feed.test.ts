@@ -109,7 +109,7 @@ test("a page that does not read is told the rest when it does, as it is then", a
   vi.advanceTimersByTime(1000);
   feed.change("left", { ...IDLE, id: "b" });
   feed.change("changed", { ...IDLE, load: 2 });
-  // No timer is left that could tell it instead.
+  // No timer is left that could send it instead.
   vi.advanceTimersByTime(1000);
   feed.empty();
   await expect.poll(() => machines(feed.heard).at(-1)?.left).toEqual(["b"]);

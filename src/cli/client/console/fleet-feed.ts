@@ -29,7 +29,7 @@ export interface FleetSource {
   readonly explain: (error: unknown) => string;
 }
 
-/** Tells a page all machines of a fleet and then what changes, and does what it asks, until it leaves. */
+/** Sends a page all machines of a fleet and then what changes, and does what it asks, until it leaves. */
 export function feedPage(page: Transport, source: FleetSource): void {
   new FleetFeed(page, source).start();
 }
@@ -37,7 +37,7 @@ export function feedPage(page: Transport, source: FleetSource): void {
 class FleetFeed {
   readonly #page: Transport;
   readonly #source: FleetSource;
-  /** What the page is to be told, by id. Undefined: it has left. */
+  /** What to send to the page, by id. Undefined: the machine has left. */
   readonly #waiting = new Map<string, Executor | undefined>();
   #size = 0;
   #requests = 0;

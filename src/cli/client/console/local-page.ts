@@ -29,7 +29,7 @@ export interface LocalPageOptions {
   readonly index?: string;
 }
 
-/** Takes a connection of the page. `failed` tells the person at the terminal, once for each reason. */
+/** Takes a connection of the page. `failed` says so on the terminal, once for each reason. */
 export type TakePage = (page: Transport, failed: (reason: string) => void) => void;
 
 /**

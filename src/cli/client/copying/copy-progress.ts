@@ -6,7 +6,7 @@ import type { Total } from "./count-source.ts";
 /** The rate is that of the last seconds. */
 const WINDOW_MS = 5_000;
 
-/** What the summary tells. */
+/** What the summary says. */
 export interface CopySummary {
   files: number;
   directories: number;

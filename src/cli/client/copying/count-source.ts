@@ -10,7 +10,7 @@ export interface Total {
 }
 
 /**
- * Counts the files of a source, without links and special files. It runs beside the copy, to tell how much is left;
+ * Counts the files of a source, without links and special files. It runs beside the copy, to show how much is left;
  * what cannot be read is left to the copy to report.
  */
 export async function countSource(source: CopyLocation, total: Total, signal: AbortSignal): Promise<void> {

@@ -27,7 +27,7 @@ export class FrugalMemory {
     this.#receives = receives;
   }
 
-  /** Tells how much has been copied since the beginning. Is called for each file, and for each block of a large one. */
+  /** Reports how much has been copied since the beginning. Called for each file, and for each block of a large one. */
   copied({ bytes, files }: { readonly bytes: number; readonly files: number }): void {
     const received = this.#receives ? bytes - this.#bytes : 0;
     this.#garbage += (received < REUSED_BYTES ? received : 0) + (files - this.#files) * FILE_BYTES;

@@ -45,7 +45,7 @@ export class UnfinishedTree {
       for (const name of await namesIn(directory))
         if (isAbandoned(name)) await removeEmpty(childOf(directory, name)).catch(() => {});
     } catch {
-      // The copy itself tells what cannot be reached.
+      // The copy itself reports what cannot be reached.
     }
   }
 
@@ -85,7 +85,7 @@ export class UnfinishedTree {
       const [root, path] = await Promise.all([canonical(source), canonical(this.#location)]);
       return path.startsWith(root === "/" ? root : `${root}/`) && (await isDirectory({ ...source, path }));
     } catch {
-      return false; // The copy itself tells what cannot be reached.
+      return false; // The copy itself reports what cannot be reached.
     }
   }
 }

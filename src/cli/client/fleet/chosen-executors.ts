@@ -35,7 +35,7 @@ interface Wanted {
 /** The executors of a command line. */
 export interface Chosen {
   readonly executors: readonly ChosenExecutor[];
-  /** False if others are not there, or admit nobody, which has been told. */
+  /** False if others are not there, or admit nobody, which has been printed. */
   readonly isComplete: boolean;
 }
 
@@ -84,7 +84,7 @@ export class ExecutorChoice {
     }
   }
 
-  /** One that is stopped ends by itself, and admits nobody who could tell it anything. */
+  /** One that is stopped ends by itself, and admits nobody who could ask it for anything. */
   #labelledIn(fleet: Fleet, { name }: NamedFleet): Found {
     const { on = {} } = this.#options;
     const all = fleet.list().filter((executor) => hasLabels(executor, on));

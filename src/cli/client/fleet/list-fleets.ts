@@ -33,7 +33,7 @@ export async function listFleets(name: string | undefined, options: ListOptions)
   return answers.includes(undefined) ? 1 : 0;
 }
 
-/** Undefined if the fleet cannot be listed, which has been told: others still can. */
+/** Undefined if the fleet cannot be listed, which has been printed: others still can. */
 async function membersOf(named: NamedFleet, options: ListOptions): Promise<Member[] | undefined> {
   try {
     await using fleet = await openNamedFleet(named, options);

@@ -36,7 +36,7 @@ export async function listPath(files: Files, path: string, name: string): Promis
   }
 }
 
-/** A Codex server tells only names and kinds, and leaves broken links out. */
+/** A Codex server returns only names and kinds, and leaves broken links out. */
 async function listDirectory(files: Files, path: string): Promise<readonly Omit<Listed, "path">[]> {
   try {
     return await files.listDetails(path);
@@ -46,7 +46,7 @@ async function listDirectory(files: Files, path: string): Promise<readonly Omit<
   }
 }
 
-/** Adds what only another request tells. An entry that has vanished, or a broken link, stays without. */
+/** Adds what takes another request to learn. An entry that has vanished, or a broken link, stays without. */
 export async function withTimes(files: Files, entries: readonly Listed[]): Promise<readonly Listed[]> {
   const completed = [...entries];
   const indexes = completed.keys();

@@ -165,7 +165,7 @@ function valuesOf(args: string): Readonly<Record<string, unknown>> {
   }
 }
 
-/** How a job of agents ended, from what the tool told the model. */
+/** How a job of agents ended, from what the tool answered. */
 function jobText(text: string): string {
   const { total_items, completed_items, failed_items, output_csv_path } = valuesOf(text);
   const failed = failed_items === 0 ? "" : `, ${String(failed_items)} failed`;

@@ -5,7 +5,7 @@ import { writeErr } from "../../shared/standard-streams.ts";
 /** A shorter interruption is not worth a line. */
 const PATIENCE_MS = 1_000;
 
-/** Tells a person, on a terminal, why nothing happens while the connection is lost. */
+/** Says on the terminal why nothing happens while the connection is lost. */
 export function reportRecovery(host: Host): void {
   if (!process.stderr.isTTY) return;
   let isTold = false;

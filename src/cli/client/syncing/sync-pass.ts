@@ -85,7 +85,7 @@ export async function syncOnce(
   }
 }
 
-/** Runs beside the pass, to tell how much is left. Excluded files count as well, as long as nobody has looked at them. */
+/** Runs beside the pass, to show how much is left. Excluded files count too until the pass reaches them. */
 async function count(source: CopyLocation, progress: CopyProgress, signal: AbortSignal): Promise<void> {
   const total = { files: 0, bytes: 0 };
   try {

@@ -20,7 +20,7 @@ export interface TableEntry {
   readonly sha256: readonly string[];
 }
 
-/** Reads a file as a server would, and tells what a server would log about it. Throws a UsageError with the line. */
+/** Reads a file as a server would, and returns what a server would log about it. Throws a UsageError with the line. */
 export async function readTableFile(path: string): Promise<TableEntry[]> {
   const { entries } = await readTokenFile(path, contextOf(path, loudLogger));
   return entries.map(plain);

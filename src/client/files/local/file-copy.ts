@@ -6,7 +6,7 @@ import { COPIED_MODE_BITS, differs, SMALL_FILE_BYTES, type TreeCopy } from "./tr
 /** How often a small file is copied again because its hash differs: it may have been changed meanwhile. */
 const MAX_ATTEMPTS = 3;
 
-/** Copies single files from one side to the other, and tells which of them need not be copied. */
+/** Copies single files from one side to the other, and finds those that need no copy. */
 export class FileCopy {
   /** Files with the same contents are left alone, and large files continued. */
   readonly resumes: boolean;

@@ -146,7 +146,7 @@ function replaced(code: "ELOOP" | "ENOTDIR"): Error {
   return systemError(code, "a directory on the way to it was replaced meanwhile");
 }
 
-/** Path of an open file; undefined if the system does not tell it, or not as text. */
+/** Path of an open file; undefined if the system does not say, or not as text. */
 async function pathOf(file: FileHandle): Promise<string | undefined> {
   if (!IS_LINUX) return undefined;
   try {

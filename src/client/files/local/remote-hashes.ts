@@ -19,7 +19,7 @@ export class RemoteHashes implements Hasher {
   readonly #access: TreeAccess;
   readonly #waiting = new Map<string, Asked[]>();
 
-  /** Undefined if the server cannot tell hashes. */
+  /** Undefined if the server cannot compute hashes. */
   static of(access: TreeAccess): RemoteHashes | undefined {
     return access.supports("fs/hash") ? new RemoteHashes(access) : undefined;
   }

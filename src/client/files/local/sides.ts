@@ -10,7 +10,7 @@ export interface Found {
   readonly mode: number | undefined;
 }
 
-/** A name in a directory of the source, and what the listing told about it. */
+/** A name in a directory of the source, and what the listing says about it. */
 export interface Listed {
   readonly name: string;
   readonly found?: Found;
@@ -24,7 +24,7 @@ export interface Version {
   readonly modifiedMs: number;
 }
 
-/** Tells hashes of files. */
+/** Computes hashes of files. */
 export interface Hasher {
   /** SHA-256 of a file, or of a part of it, in hexadecimal; undefined if there is no such file. */
   hash(path: string, range: HashRange | undefined, signal: AbortSignal): Promise<string | undefined>;
@@ -36,7 +36,7 @@ export interface HashRange {
 }
 
 interface Side {
-  /** Present if the side can tell hashes. */
+  /** Present if the side can compute hashes. */
   readonly hasher: Hasher | undefined;
   /** Its files are on another machine, so bytes that went there or came from there can be checked. */
   readonly isRemote: boolean;
@@ -71,7 +71,7 @@ export interface MadeDirectory {
   readonly path: string;
   /** It was created for that, so it is empty. */
   readonly isNew: boolean;
-  /** It was created by a copy that was interrupted, and still has the mode that tells so. */
+  /** It was created by a copy that was interrupted, and still has the mode that says so. */
   readonly isUnfinished: boolean;
 }
 

@@ -3,7 +3,7 @@ import { hostname } from "node:os";
 
 const ANY = /^\.exec-server-copy-([0-9a-f]{8})-([1-9]\d{0,9})-/;
 
-/** Names of files that are written and then renamed. They tell which process made them, should it be killed. */
+/** Names of files that are written and then renamed. They name the process that made them, in case it is killed. */
 export class TemporaryNames {
   readonly #prefix = `.exec-server-copy-${machine()}-${process.pid}-${randomUUID()}-`;
   #given = 0;

@@ -1,4 +1,4 @@
-/** What a message is, as far as its envelope tells. */
+/** What a message is, according to its envelope. */
 export interface Envelope {
   readonly kind: "request" | "notification" | "answer" | "error" | "other";
   readonly method?: string;
@@ -6,7 +6,7 @@ export interface Envelope {
   readonly id?: string;
 }
 
-/** Longer messages are not parsed: their beginning and end tell enough, and a flood of them must cost little. */
+/** Longer messages are not parsed: their beginning and end say enough, and a flood of them must cost little. */
 const PARSED_CHARACTERS = 8192;
 const HEAD_CHARACTERS = 400;
 const TAIL_CHARACTERS = 100;

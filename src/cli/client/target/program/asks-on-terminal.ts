@@ -10,7 +10,7 @@ const MAX_PROGRAMS = 64;
  * none from here.
  */
 export function asksOnTerminal(): boolean {
-  // A system without /proc does not tell.
+  // A system without /proc does not say.
   if (process.platform !== "linux") return process.stderr.isTTY;
   const programs = listChildren(process.pid);
   // Those that they have started follow.
