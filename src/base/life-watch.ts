@@ -50,7 +50,7 @@ export class LifeWatch {
     this.#watched = watched;
     this.#times = times;
     this.#signs = watched.signs();
-    this.#timer = setInterval(() => this.#look(), times.askMs);
+    this.#timer = setInterval(() => this.#check(), times.askMs);
     // Node's timer has `unref`; a browser's is a number. Watching must not keep the program alive.
     (this.#timer as { unref?(): void }).unref?.();
   }
@@ -59,7 +59,7 @@ export class LifeWatch {
     clearInterval(this.#timer);
   }
 
-  #look(): void {
+  #check(): void {
     const { askMs } = this.#times;
     const silenceMs = this.#times.silenceMs * (this.#watched.patience?.() ?? 1);
     const now = performance.now();

@@ -6,7 +6,7 @@ import { beatSubject, BEATS, ROLL_CALL } from "./subjects.ts";
 
 /** An executor that is silent for so long is gone. Beats come every two seconds. */
 const SILENCE_MS = 7_000;
-const LOOK_MS = 500;
+const CHECK_MS = 500;
 /** A call is over when nobody has answered for so long: everyone answers at once, but may be far away, or busy. */
 const QUIET_MS = 250;
 /** So many answers show how far apart they come. The call is over after twice the longest pause, but not before this. */
@@ -69,7 +69,7 @@ export class Roster {
         ended: () => {},
       }),
     ];
-    this.#timer = setInterval(() => this.#look(), LOOK_MS).unref();
+    this.#timer = setInterval(() => this.#check(), CHECK_MS).unref();
     this.ready = this.call();
   }
 
@@ -103,21 +103,21 @@ export class Roster {
       let longestPauseMs = 0;
       const calledAt = performance.now();
       let answeredAt = calledAt;
-      let lookedAt = calledAt;
+      let checkedAt = calledAt;
       let silentMs = 0;
       const end = (): void => {
         box.remove();
         resolve();
       };
-      const look = (): void => {
+      const check = (): void => {
         const many = Math.max(MIN_QUIET_MS, 2 * longestPauseMs);
         const quietMs = answers < MANY_ANSWERS ? QUIET_MS : Math.min(MAX_QUIET_MS, many);
         const now = performance.now();
-        silentMs += Math.min(now - Math.max(lookedAt, answeredAt), MAX_LOOK_MS);
-        lookedAt = now;
+        silentMs += Math.min(now - Math.max(checkedAt, answeredAt), MAX_LOOK_MS);
+        checkedAt = now;
         const leftMs = Math.min(quietMs - silentMs, calledAt + LONGEST_CALL_MS - now);
         // Answers that come meanwhile may make it shorter.
-        if (leftMs > 0) timer = setTimeout(look, Math.min(Math.ceil(leftMs), LOOK_AT_CALL_MS));
+        if (leftMs > 0) timer = setTimeout(check, Math.min(Math.ceil(leftMs), LOOK_AT_CALL_MS));
         else endIfUnanswered();
       };
       // If this program was stopped for a moment, timers run before what came meanwhile has been read.
@@ -125,7 +125,7 @@ export class Roster {
         const before = answers;
         setImmediate(() => {
           if (answers === before || performance.now() >= calledAt + LONGEST_CALL_MS) end();
-          else if (before > 0) look();
+          else if (before > 0) check();
         });
       };
       let timer = setTimeout(endIfUnanswered, FIRST_ANSWER_MS);
@@ -139,7 +139,7 @@ export class Roster {
         if (answers > 1) return;
         clearTimeout(timer);
         // It may say that nobody is there, but then others still have time to answer: an executor could say it, too.
-        look();
+        check();
       });
       this.#bus.publish(ROLL_CALL, Buffer.alloc(0), box.subject);
     });
@@ -174,7 +174,7 @@ export class Roster {
   }
 
   /** Silence proves nothing while this end itself hears nothing. */
-  #look(): void {
+  #check(): void {
     if (!this.#bus.isConnected) return;
     const now = performance.now();
     for (const entry of this.#entries.values()) if (now - entry.heardAt > SILENCE_MS) this.#remove(entry);

@@ -108,9 +108,9 @@ export function readProcFile(path: string): string | undefined {
   return ifThere(undefined, () => readFileSync(`/proc/${path}`, "latin1"));
 }
 
-function ifThere<T>(otherwise: T, look: () => T): T {
+function ifThere<T>(otherwise: T, read: () => T): T {
   try {
-    return descriptorReserve.lend(look);
+    return descriptorReserve.lend(read);
   } catch (error) {
     if (isOutOfDescriptors(error)) throw error;
     return otherwise;

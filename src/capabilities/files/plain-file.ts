@@ -26,7 +26,7 @@ type MayRead = (realPath: string) => boolean;
 export function readPlainFile(path: NativePath, mayRead: MayRead): Buffer | undefined {
   return withoutCapabilities(() => {
     // Checked before opening, because opening some devices has side effects.
-    if (!isSmallFile(look(path, statSync, mayRead))) return undefined;
+    if (!isSmallFile(statReadable(path, statSync, mayRead))) return undefined;
     return withPlain(path, OPEN_FLAGS, mayRead, (fd, stat) =>
       // A file without a name is one that some process has open.
       isSmallFile(stat) && stat.nlink > 0 ? readSmall(fd, stat.size) : undefined,
@@ -37,7 +37,7 @@ export function readPlainFile(path: NativePath, mayRead: MayRead): Buffer | unde
 /** Links are followed. */
 export function readPlainMetadata(path: NativePath, mayRead: MayRead): Metadata | undefined {
   return withoutCapabilities(() => {
-    const own = look(path, lstatSync, mayRead);
+    const own = statReadable(path, lstatSync, mayRead);
     if (own === undefined) return undefined;
     return withPlain(path, O_PATH, mayRead, (_, stat) => describe(stat, own.isSymbolicLink()));
   });
@@ -48,7 +48,11 @@ function isSmallFile(stat: Stats | undefined): boolean {
 }
 
 /** Undefined for an error that needs no haste. */
-function look(path: NativePath, stat: (path: NativePath) => Stats, mayRead: MayRead): Stats | undefined {
+function statReadable(
+  path: NativePath,
+  stat: (path: NativePath) => Stats,
+  mayRead: MayRead,
+): Stats | undefined {
   try {
     return stat(path);
   } catch (error) {

@@ -174,14 +174,14 @@ class TreeWatch {
       for (const directory of this.#unsure) {
         this.#unsure.delete(directory);
         if (turns.over) await turns.next();
-        if (!this.#closed) this.#look(directory);
+        if (!this.#closed) this.#checkGone(directory);
       }
     }
     this.#handling = false;
   }
 
   /** True if the directory is no longer the watched one. */
-  #look(directory: WatchedDirectory): boolean {
+  #checkGone(directory: WatchedDirectory): boolean {
     if (this.#directories.get(directory.location.key) !== directory) return true;
     if (directory.location.statOrNothing()?.ino === directory.inode) return false;
     this.#gone(directory);
@@ -190,7 +190,7 @@ class TreeWatch {
 
   #handle({ directory, type, name }: TreeEvent): void {
     if (pathKey(name) === SELF) {
-      if (type === "rename" && this.#look(directory)) return;
+      if (type === "rename" && this.#checkGone(directory)) return;
       if (this.#only === undefined) this.#note(directory.location);
       return;
     }

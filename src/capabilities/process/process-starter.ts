@@ -126,13 +126,13 @@ export class ProcessStarter {
     for (const process of this.#running) process.askToEnd("server");
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, deadlineMs);
-      const look = (): void => {
+      const checkAllClosed = (): void => {
         if (this.#running.size > 0) return;
         clearTimeout(timer);
         resolve();
       };
-      for (const process of this.#running) whenClosed(process, look);
-      look();
+      for (const process of this.#running) whenClosed(process, checkAllClosed);
+      checkAllClosed();
     });
   }
 

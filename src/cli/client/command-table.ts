@@ -5,7 +5,7 @@ interface ClientCommand {
   readonly define: (program: Command) => Promise<void>;
 }
 
-/** In the order of the help. Each command is loaded when it is used. */
+/** `command-groups.ts` orders the overview of the help. Each command is loaded when it is used. */
 export const COMMANDS: Readonly<Record<string, ClientCommand>> = {
   run: { define: async (program) => (await import("./commands/run.ts")).define(program) },
   shell: { define: async (program) => (await import("./commands/shell.ts")).define(program) },

@@ -91,12 +91,12 @@ function LinkTarget({ files, path }: { readonly files: Files; readonly path: str
   useEffect(() => {
     const leaving = new AbortController();
     const { signal } = leaving;
-    const look = async (): Promise<void> => {
+    const readTarget = async (): Promise<void> => {
       const text = await files.readLink(path, { signal });
       const isBroken = !(await files.exists(path, { signal }).catch(() => true));
       target.value = { text, isBroken };
     };
-    look().catch(() => {}); // Then the row says only that it is a link.
+    readTarget().catch(() => {}); // Then the row says only that it is a link.
     return () => leaving.abort();
   }, [files, path]);
   if (target.value === undefined) return null;

@@ -89,7 +89,7 @@ export class PaneModel {
       () => observer.disconnect(),
       ...this.#listen(),
       effect(() => this.#listedAs()),
-      effect(() => this.#look()),
+      effect(() => this.#applyAppearance()),
     ];
     paneModels.value = new Map(paneModels.value).set(terminalKey(pane), this);
     void this.#session.run();
@@ -221,7 +221,7 @@ export class PaneModel {
     return this.#repainting;
   }
 
-  #look(): void {
+  #applyAppearance(): void {
     const { options } = this.emulator.terminal;
     // Read, so that this runs again: the size is set when the room is measured.
     void fontSize.value;

@@ -24,7 +24,7 @@ export function rereadOnChange(options: RereadOptions): () => void {
   if (paths.length === 0) return () => {};
   let seen = identityOf(paths);
   let complaint: string | undefined;
-  const look = (): void => {
+  const check = (): void => {
     const now = identityOf(paths);
     // After a fault, the same files are read again: they may have been read while they were written.
     if (now === seen && complaint === undefined) return;
@@ -41,7 +41,7 @@ export function rereadOnChange(options: RereadOptions): () => void {
     complaint = undefined;
     logger.info(`${what}: read again`);
   };
-  const timer = setInterval(look, lookAgainMs).unref();
+  const timer = setInterval(check, lookAgainMs).unref();
   return () => clearInterval(timer);
 }
 

@@ -58,8 +58,8 @@ const bytesOf = (base64: string | null | undefined, attachment?: Attachment): nu
 /** Output is also sent unasked; the line of the end has its length. */
 const notCounted = (): number => 0;
 
-const change = (event: string) => ({ kind: "line", event, facts: path }) as const;
-const look = (event: string) => ({ kind: "read", event, facts: path }) as const;
+const changeOf = (event: string) => ({ kind: "line", event, facts: path }) as const;
+const readOf = (event: string) => ({ kind: "read", event, facts: path }) as const;
 
 /** Every method has one, so that a new method is not forgotten. */
 export const RULES: { readonly [M in MethodName]: Rule<Params<M>> } = {
@@ -131,10 +131,10 @@ export const RULES: { readonly [M in MethodName]: Rule<Params<M>> } = {
   "server/limits": NONE,
   "server/audit": { kind: "read", event: "readAudit", facts: () => ({}) },
   "server/cordon": { kind: "line", event: "cordon", facts: ({ cordoned }) => ({ cordoned }) },
-  "fs/readFile": { ...look("readFile"), hasContents: true },
-  "fs/hash": look("hash"),
-  "fs/readDirectory": look("list"),
-  "fs/walk": look("list"),
+  "fs/readFile": { ...readOf("readFile"), hasContents: true },
+  "fs/hash": readOf("hash"),
+  "fs/readDirectory": readOf("list"),
+  "fs/walk": readOf("list"),
   "fs/getMetadata": NONE,
   "fs/canonicalize": NONE,
   "fs/readLink": NONE,
@@ -164,8 +164,8 @@ export const RULES: { readonly [M in MethodName]: Rule<Params<M>> } = {
       bytes: bytesOf(dataBase64, attachment),
     }),
   },
-  "fs/createDirectory": change("createDirectory"),
-  "fs/remove": change("remove"),
+  "fs/createDirectory": changeOf("createDirectory"),
+  "fs/remove": changeOf("remove"),
   "fs/copy": {
     kind: "line",
     event: "copy",
@@ -178,7 +178,7 @@ export const RULES: { readonly [M in MethodName]: Rule<Params<M>> } = {
     event: "symlink",
     facts: ({ path, target }) => ({ path: cut(path), target: cut(target) }),
   },
-  "fs/watch": change("watch"),
+  "fs/watch": changeOf("watch"),
   "fs/unwatch": NONE,
   "fs/watchMissing": NONE,
   "http/request": {

@@ -7,10 +7,14 @@ import type { ClientConnection } from "./client-connection.ts";
 
 const MAX_NAME_CHARACTERS = 256;
 
-export function sessionHandlers(environmentInfo: EnvironmentInfo) {
+export function sessionHandlers(environmentInfo: () => EnvironmentInfo) {
   const answer = (session: Session, clientName: string): Result<"initialize"> => {
     session.clientName = clientName.slice(0, MAX_NAME_CHARACTERS);
-    return { sessionId: session.id, environmentInfo, protocolVersion: V0_PROTOCOL_VERSION };
+    return {
+      sessionId: session.id,
+      environmentInfo: environmentInfo(),
+      protocolVersion: V0_PROTOCOL_VERSION,
+    };
   };
   return {
     initialize: (client, { clientName, resumeSessionId, urgentInput, reportStarts }) => {

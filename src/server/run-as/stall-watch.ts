@@ -25,7 +25,7 @@ export class StallWatch {
 
   constructor(options: StallWatchOptions) {
     this.#options = options;
-    this.#timer = setInterval(() => this.#look(), ASK_MS).unref();
+    this.#timer = setInterval(() => this.#check(), ASK_MS).unref();
   }
 
   /** It has sent something. */
@@ -37,7 +37,7 @@ export class StallWatch {
     clearInterval(this.#timer);
   }
 
-  #look(): void {
+  #check(): void {
     if (this.#isSilent) {
       this.#silences += 1;
       this.#isRevived = true;

@@ -91,6 +91,8 @@ export function createRouter({
   );
   const confinement = { locations, helpers, policyOf };
   const handlers = {
+    ...sessionHandlers(() => environmentInfo),
+    ...environmentHandlers(() => environmentInfo),
     ...processHandlers({
       environment,
       limits,
@@ -113,16 +115,12 @@ export function createRouter({
     ...(console === undefined ? {} : consoleHandlers(console)),
     ...serverOperationHandlers({ sessions, limits, state, audit, cordon }),
   };
-  const extensions = listExtensions({ ...handlers, initialize: sessionHandlers }).filter(
+  const extensions = listExtensions(handlers).filter(
     (extension) => keepsProcesses || extension !== "process/start.keep",
   );
   const environmentInfo = describeEnvironment(host, { extensions, hasSandbox, version });
-  return new Router<ClientConnection>(
-    {
-      ...sessionHandlers(environmentInfo),
-      ...environmentHandlers(environmentInfo),
-      ...handlers,
-    },
-    { gate: (client, family) => client.gate(family), door: (client, request) => client.permit(request) },
-  );
+  return new Router<ClientConnection>(handlers, {
+    gate: (client, family) => client.gate(family),
+    door: (client, request) => client.permit(request),
+  });
 }

@@ -6,9 +6,9 @@ import type { ClientConnection } from "../clients/client-connection.ts";
 /** Requested often, and constant. */
 const READY = new JsonText('{"status":"ready"}');
 
-export function environmentHandlers(environmentInfo: EnvironmentInfo) {
+export function environmentHandlers(environmentInfo: () => EnvironmentInfo) {
   return {
-    "environment/info": () => environmentInfo,
+    "environment/info": environmentInfo,
 
     "environment/status": () => READY,
   } satisfies Handlers<ClientConnection>;

@@ -86,9 +86,9 @@ export class SandboxedFamily implements ProcessFamily {
   }
 }
 
-function unlessBlind<T>(look: () => T): T | undefined {
+function unlessBlind<T>(read: () => T): T | undefined {
   try {
-    return look();
+    return read();
   } catch (error) {
     if (isOutOfDescriptors(error)) return undefined;
     throw error;

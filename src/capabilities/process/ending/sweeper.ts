@@ -71,14 +71,14 @@ export class Sweeper {
 
   async #tryToLook(): Promise<void> {
     try {
-      await this.#look();
+      await this.#search();
     } catch (error) {
       // Without a descriptor nothing can be seen, so no family is finished; the next search may have one.
       if (!isOutOfDescriptors(error)) throw error;
     }
   }
 
-  async #look(): Promise<void> {
+  async #search(): Promise<void> {
     const sweeps = [...this.#sweeps];
     const snapshot = await readSnapshot();
     const holders = await this.#findHolders(snapshot, sweeps);

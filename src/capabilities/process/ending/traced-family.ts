@@ -202,9 +202,9 @@ export class TracedFamily implements ProcessFamily, SweptFamily {
 }
 
 /** Without a free descriptor, the group is still ended, and the sweep finds the others later. */
-function unlessBlind(look: () => unknown): void {
+function unlessBlind(read: () => unknown): void {
   try {
-    look();
+    read();
   } catch (error) {
     if (!isOutOfDescriptors(error)) throw error;
   }

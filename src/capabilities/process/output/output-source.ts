@@ -91,11 +91,11 @@ class PipeSource implements OutputSource {
 
   hurry(): void {
     if (this.#stream !== undefined || this.#ended) return;
-    if (!this.look()) freshPipes.expectEnd(this);
+    if (!this.readRest()) freshPipes.expectEnd(this);
   }
 
   /** Reads what is available, and returns whether that was all. */
-  look(): boolean {
+  readRest(): boolean {
     if (drain(this.#fd, this.#sink) === "end") this.#end();
     return this.#ended;
   }
@@ -161,7 +161,7 @@ class FreshPipes {
   }
 
   lookForEnds(): void {
-    for (const source of this.#expectingEnd) source.look();
+    for (const source of this.#expectingEnd) source.readRest();
   }
 
   #watchOld(): void {

@@ -7,12 +7,12 @@ const VALID_MS = 500;
 
 /** Looks at all processes of the machine, once for all who ask, and in slices. */
 export class UsageMeter {
-  readonly #look: () => Promise<ProcessSnapshot>;
+  readonly #takeSnapshot: () => Promise<ProcessSnapshot>;
   #latest: Promise<MachineUsage | undefined> | undefined;
   #validUntil = 0;
 
-  constructor(look: () => Promise<ProcessSnapshot> = readSnapshot) {
-    this.#look = look;
+  constructor(takeSnapshot: () => Promise<ProcessSnapshot> = readSnapshot) {
+    this.#takeSnapshot = takeSnapshot;
   }
 
   /** Undefined if there is no free descriptor to look with. */
@@ -26,7 +26,7 @@ export class UsageMeter {
 
   async #measure(): Promise<MachineUsage | undefined> {
     try {
-      return new MachineUsage(await this.#look());
+      return new MachineUsage(await this.#takeSnapshot());
     } catch (error) {
       if (isOutOfDescriptors(error)) return undefined;
       throw error;

@@ -19,22 +19,22 @@ it("never waits for a pipe, follows a link or reads a large file", () => {
   symlinkSync("small", at("link"));
   expect(systemDisk.text(at("small"))).toBe("text\n");
   for (const name of ["pipe", "large", "link", "missing"]) expect(systemDisk.text(at(name))).toBeUndefined();
-  expect(systemDisk.look(at("pipe"))?.kind).toBe("file");
+  expect(systemDisk.entryAt(at("pipe"))?.kind).toBe("file");
 });
 
 it("tells what has a name, and whether it was replaced", () => {
   mkdirSync(at("directory"));
-  const before = systemDisk.look(at("directory"));
+  const before = systemDisk.entryAt(at("directory"));
   rmSync(at("directory"), { recursive: true });
-  expect(systemDisk.look(at("directory"))).toBeUndefined();
+  expect(systemDisk.entryAt(at("directory"))).toBeUndefined();
   // Otherwise the inode could be used again.
   mkdirSync(at("another"));
   mkdirSync(at("directory"));
-  const after = systemDisk.look(at("directory"));
+  const after = systemDisk.entryAt(at("directory"));
   expect([before?.kind, after?.kind]).toEqual(["directory", "directory"]);
   expect(after?.identity).not.toBe(before?.identity);
-  expect(systemDisk.look(at("n".repeat(256)))?.kind).toBe("impossible");
-  expect(systemDisk.look(`${at("small")}/below`)).toBeUndefined();
+  expect(systemDisk.entryAt(at("n".repeat(256)))?.kind).toBe("impossible");
+  expect(systemDisk.entryAt(`${at("small")}/below`)).toBeUndefined();
 });
 
 it("tells whether names can be created in a directory", () => {

@@ -18,7 +18,7 @@ import { parentOf } from "./path-names.ts";
 /** What a view needs to know about the disk. */
 export interface Disk {
   /** Does not follow links. Undefined: nothing has this name. */
-  look(path: string): DiskEntry | undefined;
+  entryAt(path: string): DiskEntry | undefined;
   /** Undefined: the link cannot be read. */
   target(link: string): string | undefined;
   /** Undefined: the directory cannot be read. */
@@ -45,7 +45,7 @@ interface DirectoryEntry {
 const MAX_TEXT_BYTES = 4096;
 
 export const systemDisk: Disk = {
-  look(path) {
+  entryAt(path) {
     try {
       const stats = lstatSync(path, { throwIfNoEntry: false });
       return stats === undefined ? undefined : { kind: kindOf(stats), identity: `${stats.dev}:${stats.ino}` };

@@ -95,7 +95,7 @@ export function* scanGlob(
       if (next.length === 0 || (!isMatch && !isDirectory)) continue;
       const path = childOf(directory, name);
       // Names that are not UTF-8 cannot be found again by their text: nothing has it, or something else does.
-      if (name.includes(NO_TEXT) && (walk.look(path) === undefined || shared.has(name)))
+      if (name.includes(NO_TEXT) && (walk.entryAt(path) === undefined || shared.has(name)))
         throw new SandboxRefusal(
           `unreadable glob \`${pattern}\` cannot hide a file in ${directory} whose name is not UTF-8; rename it`,
         );

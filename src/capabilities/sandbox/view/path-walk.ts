@@ -37,10 +37,10 @@ export class PathWalk {
     this.#disk = disk;
   }
 
-  look(path: string): DiskEntry | undefined {
+  entryAt(path: string): DiskEntry | undefined {
     const known = this.#entries.get(path);
     if (known !== undefined || this.#entries.has(path)) return known;
-    const entry = this.#disk.look(path);
+    const entry = this.#disk.entryAt(path);
     this.#entries.set(path, entry);
     return entry;
   }
@@ -60,7 +60,7 @@ export class PathWalk {
         continue;
       }
       const next = childOf(current, name);
-      const entry = this.look(next);
+      const entry = this.entryAt(next);
       if (entry === undefined) return ends("missing", next);
       if (entry.kind === "closed") return ends("closed", current, [name]);
       if (entry.kind === "impossible") return ends("impossible", next);
@@ -78,7 +78,7 @@ export class PathWalk {
       current = next;
       if (entry.kind === "file" && names.length > 0) return ends("blocked", next);
     }
-    return ends(this.look(current)?.kind === "directory" ? "directory" : "file", current);
+    return ends(this.entryAt(current)?.kind === "directory" ? "directory" : "file", current);
   }
 }
 

@@ -17,7 +17,7 @@ export function protectedPaths(root: string, walk: PathWalk, disk: Disk): string
 
 /** A worktree's `.git` is a file that names its directory, which in turn names the repository's. */
 function gitDirectories(git: string, walk: PathWalk, disk: Disk): string[] {
-  if (walk.look(git)?.kind !== "file") return [];
+  if (walk.entryAt(git)?.kind !== "file") return [];
   const pointed = /^gitdir: ([^\0\n]+)$/m.exec(disk.text(git) ?? "")?.[1]?.trimEnd();
   if (pointed === undefined) return [];
   const directory = absolute(pointed, git.slice(0, git.lastIndexOf("/")));

@@ -22,7 +22,7 @@ function treeWith(file: string): Disk {
 describe("a file of the server", () => {
   it("costs no look at the disk if there is none", () => {
     const disk = new FakeDisk({ tmp: {} });
-    const looking = vi.spyOn(disk, "look");
+    const looking = vi.spyOn(disk, "entryAt");
     expect(hidingPlaces([], new PathWalk(disk))).toEqual([]);
     expect(looking).not.toHaveBeenCalled();
   });

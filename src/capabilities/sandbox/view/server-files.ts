@@ -100,7 +100,7 @@ export function hideDirectories(
   walk: PathWalk,
 ): void {
   // A rule for a file in such a directory could name what is about to take the place of a file of the server.
-  const isDirectory = (path: string): boolean => walk.look(path)?.kind === "directory";
+  const isDirectory = (path: string): boolean => walk.entryAt(path)?.kind === "directory";
   for (const map of maps)
     for (const { directory, isShared } of places) if (!isShared) map.hide(directory, isDirectory);
 }

@@ -41,7 +41,7 @@ function inside({ root, mounts }: FileView, path: string): FileAccess {
 function model(rules: readonly FileRule[], disk: Disk, path: string): FileAccess {
   const access = mostSpecific(rules, disk, path);
   const isInTheWay =
-    disk.look(path)?.kind === "file" &&
+    disk.entryAt(path)?.kind === "file" &&
     rules.some((rule) => rule.kind === "path" && rule.access !== "write" && isBelow(rule.path, path));
   return isInTheWay && access === "write" && !rules.some((rule) => "path" in rule && rule.path === path)
     ? "read"
@@ -52,7 +52,7 @@ function model(rules: readonly FileRule[], disk: Disk, path: string): FileAccess
 function mostSpecific(rules: readonly FileRule[], disk: Disk, path: string): FileAccess {
   for (let at = path; ; at = parentOf(at)) {
     const found = rules
-      .filter((rule) => rule.kind === "path" && rule.path === at && disk.look(at) !== undefined)
+      .filter((rule) => rule.kind === "path" && rule.path === at && disk.entryAt(at) !== undefined)
       .map((rule) => rule.access);
     for (const access of ["deny", "write", "read"] as const) if (found.includes(access)) return access;
     if (at === "/") return "deny";
@@ -61,7 +61,7 @@ function mostSpecific(rules: readonly FileRule[], disk: Disk, path: string): Fil
 
 function* paths(disk: Disk, at = "/"): Generator<string> {
   yield at;
-  if (disk.look(at)?.kind === "directory")
+  if (disk.entryAt(at)?.kind === "directory")
     for (const { name } of disk.list(at) ?? []) yield* paths(disk, childOf(at, name));
 }
 

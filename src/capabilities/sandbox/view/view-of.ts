@@ -96,11 +96,11 @@ function hideByName(
     missingFiles,
   }: Pick<ViewParts, "access" | "walk" | "disk"> & { missingFiles: string[] },
 ): void {
-  if (walk.look(file) === undefined) missingFiles.push(file);
+  if (walk.entryAt(file) === undefined) missingFiles.push(file);
   const directory = parentOf(file);
   const names = (disk.list(directory) ?? []).map(({ name }) => childOf(directory, name));
   for (const path of namesOf(file, [file, ...names])) {
-    const kind = walk.look(path)?.kind;
+    const kind = walk.entryAt(path)?.kind;
     if (kind === "file" || kind === "directory") access.mask(path);
   }
 }
@@ -116,7 +116,7 @@ function keepInPlace(
   }
   for (const { directory, file = directory, isShared } of hidingPlaces(trustedPaths, walk)) {
     if (!isShared && access.own(directory) !== "write") access.protect(directory);
-    else if (walk.look(file)?.kind === "file") access.protect(file);
+    else if (walk.entryAt(file)?.kind === "file") access.protect(file);
   }
   for (const path of [...hiddenPaths, ...maskedPaths, ...socketPaths, ...trustedPaths]) {
     const { kind, path: real, isWhole, links } = walk.follow(path);
@@ -173,7 +173,7 @@ function assemble({ access, missing, missingFiles, links, walk, disk }: ViewPart
   for (const path of access.paths()) {
     const own = access.at(path);
     if (path === "/" || own === access.at(parentOf(path))) continue;
-    const entry = walk.look(path);
+    const entry = walk.entryAt(path);
     const isDirectory = entry?.kind === "directory";
     // The same as a name that does not exist, whose mount point is an empty directory while a sandbox uses it.
     const isPlaceholder =
@@ -195,7 +195,7 @@ function assemble({ access, missing, missingFiles, links, walk, disk }: ViewPart
     if (deciding === "/" && access.at("/") === "deny") mounts.set(path, { kind: "link", path, target });
   }
   for (const path of anchors(mounts, access)) {
-    identities.push(`${path}=${walk.look(path)?.identity}`);
+    identities.push(`${path}=${walk.entryAt(path)?.identity}`);
     mounts.set(path, { kind: "writable", path });
   }
   const root = ({ read: "readOnly", write: "writable", deny: "empty" } as const)[access.at("/")];

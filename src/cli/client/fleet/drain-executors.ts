@@ -59,10 +59,10 @@ class Draining {
     try {
       await new Promise<void>((resolve, reject) => {
         this.#done = resolve;
-        unwatch = [...fleets].map((fleet) => fleet.watch(() => this.#look()));
+        unwatch = [...fleets].map((fleet) => fleet.watch(() => this.#checkDrained()));
         signal.addEventListener("abort", () => reject(signal.reason), { once: true });
         if (timeoutMs !== undefined) timer = setTimeout(() => this.#giveUp(timeoutMs), timeoutMs);
-        this.#look();
+        this.#checkDrained();
       });
     } finally {
       clearTimeout(timer);
@@ -81,7 +81,7 @@ class Draining {
     });
   }
 
-  #look(): void {
+  #checkDrained(): void {
     for (const { name, now } of this.#states()) {
       // It may have ended, but NATS may also have lost it while everything goes on there.
       if (now === undefined) this.#end(name, 1, `${name} has left the fleet before it was empty`);

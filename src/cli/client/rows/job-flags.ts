@@ -33,7 +33,7 @@ export function withJob(command: Command): Command {
   return withOn(command)
     .option(
       "--lost-after <DURATION>",
-      "with --on, how long a machine may be out of sight [default: 25s]",
+      "with --on, how long a machine may be out of sight [default: 50s]",
       parseDurationArgument,
     )
     .option("-o, --output <FILE>", "the results: CSV, or JSON lines for *.jsonl [default: FILE.results.csv]")

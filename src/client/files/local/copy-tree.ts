@@ -106,7 +106,7 @@ class Copier {
       const path = basename(named);
       if (!(await this.#copy.takes({ path, kind, size: job.found.size }))) return;
       // A directory with too many entries is not looked at; then the file is copied in any case.
-      const seen = await this.#look(directory, signal).catch(() => undefined);
+      const seen = await this.#listExisting(directory, signal).catch(() => undefined);
       await this.#file({ ...job, to, path }, basename(to), seen, signal);
     };
   }
@@ -128,7 +128,7 @@ class Copier {
       this.#copy.setModeLater(path, (later) => this.#destination.setMode(to, "directory", mode, later));
     }
     this.#copy.copied("directories", path);
-    const parent = { isNew, above, seen: isNew ? NOTHING : await this.#look(to, signal) };
+    const parent = { isNew, above, seen: isNew ? NOTHING : await this.#listExisting(to, signal) };
     // The last one pushed is the first one taken. A copy into the tree itself would find its own unfinished files.
     for (const listed of entries.filter(({ name }) => !this.#destination.isUnfinished(name)).reverse()) {
       const { name } = listed;
@@ -144,9 +144,9 @@ class Copier {
   }
 
   /** Looks at a directory of the destination, if that is of use. */
-  async #look(directory: string, signal: AbortSignal): Promise<Seen | undefined> {
+  async #listExisting(directory: string, signal: AbortSignal): Promise<Seen | undefined> {
     if (!this.#files.resumes && !this.#files.replacesLinks) return undefined;
-    return this.#destination.look(directory, signal);
+    return this.#destination.listExisting(directory, signal);
   }
 
   async #entry(

@@ -111,7 +111,7 @@ export class LocalDestination implements Destination {
     await this.#on(path, () => (kind === "directory" ? chmodDirectory : chmodFile)(path, mode));
   }
 
-  async look(directory: string): Promise<Seen> {
+  async listExisting(directory: string): Promise<Seen> {
     return this.#on(directory, () => withinDirectory(directory, (within) => this.#lookIn(within)));
   }
 

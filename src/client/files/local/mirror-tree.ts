@@ -91,7 +91,7 @@ export class Mirror {
     );
     const wanted = await this.#wanted(visit, listed, only, signal);
     const to = await this.#there.prepare(visit, signal);
-    const seen = there === undefined ? NOTHING : await this.#there.look(to, signal);
+    const seen = there === undefined ? NOTHING : await this.#there.listExisting(to, signal);
     const kept = new Set(listed.map(({ name }) => name));
     if (this.#deletes)
       for (const [name, found] of seen)
@@ -215,7 +215,7 @@ export class Mirror {
       for (let attempt = 1; ; attempt += 1) {
         try {
           // An earlier attempt may have left a part of what the file was.
-          const now = attempt === 1 ? seen : await this.#there.look(dirname(place.to), signal);
+          const now = attempt === 1 ? seen : await this.#there.listExisting(dirname(place.to), signal);
           await this.#files.run({ ...place, found }, now, signal);
           break;
         } catch (error) {

@@ -39,8 +39,8 @@ export class MirroredSide {
     return filter === undefined || filter({ path, kind, size });
   }
 
-  async look(directory: string, signal: AbortSignal): Promise<Seen> {
-    const seen = await this.#destination.look(directory, signal);
+  async listExisting(directory: string, signal: AbortSignal): Promise<Seen> {
+    const seen = await this.#destination.listExisting(directory, signal);
     if (seen === undefined)
       throw new ExecError("UNSUPPORTED", "this server does not have fs/readDirectory.detailed");
     return seen;
@@ -92,7 +92,7 @@ export class MirroredSide {
       if (!isDry) await this.#destination.remove(to, signal);
       return;
     }
-    const isEmpty = (await this.look(to, signal)).size === 0;
+    const isEmpty = (await this.listExisting(to, signal)).size === 0;
     if (isEmpty && !isDry) await this.#destination.removeDirectory(to, "if empty", signal);
     if (isEmpty || (this.#options.delete === true && (await this.delete({ to, path }, there, signal))))
       return;
@@ -107,7 +107,7 @@ export class MirroredSide {
   async delete({ to, path }: Place, there: Found, signal: AbortSignal): Promise<boolean> {
     const { kind } = there;
     if (kind === "directory" && (await this.#protects({ to, path }, signal))) {
-      for (const [name, found] of await this.look(to, signal)) {
+      for (const [name, found] of await this.listExisting(to, signal)) {
         const inner = this.#inner({ to, path }, name);
         if (await this.isMeant({ ...found, path: inner.path })) await this.delete(inner, found, signal);
       }
@@ -125,7 +125,7 @@ export class MirroredSide {
   /** Whether the filter protects something below a directory. */
   async #protects(place: Place, signal: AbortSignal): Promise<boolean> {
     if (this.#copy.options.filter === undefined) return false;
-    for (const [name, found] of await this.look(place.to, signal)) {
+    for (const [name, found] of await this.listExisting(place.to, signal)) {
       const inner = this.#inner(place, name);
       if (!(await this.isMeant({ ...found, path: inner.path }))) return true;
       if (found.kind === "directory" && (await this.#protects(inner, signal))) return true;

@@ -122,7 +122,7 @@ export class RemoteDestination implements Destination {
     return this.#below.files.chmod(path, mode, { signal });
   }
 
-  async look(directory: string, signal: AbortSignal): Promise<Seen | undefined> {
+  async listExisting(directory: string, signal: AbortSignal): Promise<Seen | undefined> {
     const { files, supports } = this.#below;
     if (!supports("fs/readDirectory.detailed")) return undefined;
     const entries = await files.listDetails(directory, { signal });

@@ -109,7 +109,7 @@ export interface Destination extends Side {
   /** The final mode of a directory, or of a file that stays. */
   setMode(path: string, kind: "file" | "directory", mode: number, signal: AbortSignal): Promise<void>;
   /** Undefined if the side cannot tell links from what they lead to. */
-  look(directory: string, signal: AbortSignal): Promise<Seen | undefined>;
+  listExisting(directory: string, signal: AbortSignal): Promise<Seen | undefined>;
   /** Removes a file or a link; nothing may be there. */
   remove(path: string, signal: AbortSignal): Promise<void>;
   /** Removes a directory with its contents, or only if it is empty. Follows no links. */

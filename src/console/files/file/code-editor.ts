@@ -89,7 +89,7 @@ const LOOK = {
 /** An editor in the page. Its language is loaded when the name calls for one. */
 export class CodeEditor {
   readonly #view: EditorView;
-  readonly #look = new Compartment();
+  readonly #appearance = new Compartment();
   readonly #language = new Compartment();
   #saved: Text;
   #isChanged: boolean;
@@ -115,7 +115,7 @@ export class CodeEditor {
         search({ top: true }),
         syntaxHighlighting(STYLE),
         keymap.of([...searchKeymap, ...defaultKeymap, ...historyKeymap, ...foldKeymap, indentWithTab]),
-        this.#look.of(look(options.isDark)),
+        this.#appearance.of(appearance(options.isDark)),
         this.#language.of([]),
         EditorView.updateListener.of((update) => {
           if (update.docChanged) this.#reportChange(options.onChange);
@@ -150,7 +150,7 @@ export class CodeEditor {
   }
 
   setDark(isDark: boolean): void {
-    this.#view.dispatch({ effects: this.#look.reconfigure(look(isDark)) });
+    this.#view.dispatch({ effects: this.#appearance.reconfigure(appearance(isDark)) });
   }
 
   focus(): void {
@@ -190,6 +190,6 @@ export class CodeEditor {
   }
 }
 
-function look(isDark: boolean): Extension {
+function appearance(isDark: boolean): Extension {
   return EditorView.theme(LOOK, { dark: isDark });
 }

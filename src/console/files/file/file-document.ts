@@ -54,7 +54,7 @@ export class FileDocument {
     await followDirectory(this.#files, parentOf(this.path), signal, {
       start: () => this.load(),
       change: async ({ paths, overflow }) => {
-        if (overflow || paths.includes(this.path)) await this.#look();
+        if (overflow || paths.includes(this.path)) await this.#checkDisk();
       },
     });
   }
@@ -103,11 +103,11 @@ export class FileDocument {
     this.disk.value = "changed";
   }
 
-  async #look(): Promise<void> {
+  async #checkDisk(): Promise<void> {
     const loaded = this.loaded.value;
     if (loaded === undefined) return this.load();
     try {
-      if (!loaded.isWhole) return await this.#lookAtLarge(loaded);
+      if (!loaded.isWhole) return await this.#checkLargeFile(loaded);
       const judged = judgeChange(loaded.bytes, await this.current(), this.isChanged.value);
       if (judged === "reload") await this.load();
       else this.disk.value = DISK_STATES[judged];
@@ -118,7 +118,7 @@ export class FileDocument {
   }
 
   /** Only its beginning is shown, which stays while it grows. */
-  async #lookAtLarge(loaded: Loaded): Promise<void> {
+  async #checkLargeFile(loaded: Loaded): Promise<void> {
     const size = await this.#sizeNow();
     if (size === undefined) this.disk.value = "gone";
     else if (size < loaded.size || this.disk.value === "gone") await this.load();

@@ -79,7 +79,7 @@ type Cells = { readonly rows: number; readonly cols: number };
 type Task =
   | { readonly bytes: Uint8Array; start: number }
   | { readonly size: Cells }
-  | { readonly look: () => Promise<void> };
+  | { readonly inspect: () => Promise<void> };
 
 /** A terminal emulator that reads what it is given a little at a time, in order. */
 export class Emulator {
@@ -150,9 +150,9 @@ export class Emulator {
   /**
    * Calls `look` when everything written so far has been read, and nothing else. Nothing more is read until it is done.
    */
-  whenRead<T>(look: () => T | Promise<T>): Promise<T> {
+  whenRead<T>(inspect: () => T | Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      this.#tasks.push({ look: async () => Promise.resolve().then(look).then(resolve, reject) });
+      this.#tasks.push({ inspect: async () => Promise.resolve().then(inspect).then(resolve, reject) });
       this.#work();
     });
   }
@@ -168,9 +168,9 @@ export class Emulator {
     do {
       const task = this.#tasks.peek();
       if (task === undefined) break;
-      if ("look" in task) {
+      if ("inspect" in task) {
         this.#tasks.shift();
-        this.#wait(task.look());
+        this.#wait(task.inspect());
         return;
       }
       if ("size" in task) this.#resize(task.size);

@@ -48,14 +48,14 @@ function directoryFor(runtime: string | undefined, user: number): string {
   if (runtime === undefined || !runtime.startsWith("/")) return fallback;
   const directory = join(runtime, "exec-server");
   if (Buffer.byteLength(directory) + ROOM_FOR_BINDING > MAX_SOCKET_PATH_BYTES) return fallback;
-  const found = look(runtime);
+  const found = statOrNothing(runtime);
   const isOwn = found?.isDirectory() === true && found.uid === user && (found.mode & OTHERS_MAY_WRITE) === 0;
   return isOwn ? directory : fallback;
 }
 
 /** Whoever owns the directory can answer instead of the server, and gets the environment of every command. */
 function isPrivate(directory: string, user: number): boolean {
-  const found = look(directory);
+  const found = statOrNothing(directory);
   if (found === undefined) return false;
   const refuse = (why: string): Failure =>
     new Failure(`the directory of your own server, ${directory}, ${why}`);
@@ -69,7 +69,7 @@ function isPrivate(directory: string, user: number): boolean {
   return true;
 }
 
-function look(path: string) {
+function statOrNothing(path: string) {
   try {
     return lstatSync(path, { throwIfNoEntry: false });
   } catch {
