@@ -56,8 +56,8 @@ or pass them as flags, which override the file: \`--${limitFlag("maxConnections"
 \`createServer({ limits: { maxConnections: 100 } })\`; names are camelCase, as in error data. The server checks the
 configuration before it starts to listen: an unknown key, a wrong type or a value out of range is an error.
 
-Files that the configuration names, in \`[tls]\`, \`[audit]\` and \`[fleet]\`, are relative to its own directory, as in
-hosts.toml, wherever the server is started; paths of flags are relative to the working directory.
+Paths in \`[tls]\`, \`[audit]\` and \`[fleet]\` are relative to the directory of the configuration file, as in hosts.toml,
+wherever you start the server; paths in flags are relative to the working directory.
 
 | Key | Default | Values | Meaning |
 | --- | --- | --- | --- |
@@ -65,9 +65,9 @@ ${rows.join("\n")}
 
 ## Sandbox
 
-\`[sandbox]\` confines every process and every call on files, of all clients. It has the members of the library's
-\`sandbox\` (\`write\`, \`read\`, \`deny\`, \`network\`), or is the name of a preset; relative paths start at the server's
-working directory:
+\`[sandbox]\` confines every process and every file call of all clients. It has the members of the library's \`sandbox\`
+(\`write\`, \`read\`, \`deny\`, \`network\`), or is the name of a preset; relative paths start at the server's working
+directory:
 
 \`\`\`toml
 require_sandbox = false       # true refuses requests that bring no sandbox of their own
@@ -81,23 +81,26 @@ network = false
 The flags are \`--sandbox NAME\`, which overrides the table, and \`--require-sandbox\`. A server with either does not start
 where bubblewrap is missing. See [sandbox](sandbox.md#for-every-client).
 
-\`run_as = "USER"\`, above all tables, is the flag \`--run-as USER\`: everything that clients ask for happens as that user.
-See [as another user](access.md#as-another-user).
+\`run_as = "USER"\`, above all tables, is the same as the flag \`--run-as USER\`: everything that clients ask for runs as
+[that user](access.md#as-another-user).
 
-These keys, likewise above all tables, are flags too, which override them:
+These keys, also above all tables, have flags, which override them:
 
 | Key | Flag |
 | --- | --- |
-| \`console = false\` | \`--no-console\`: [the web console](console.md) is not served |
-| \`metrics = true\` | \`--metrics\`: [measurements](metrics.md) are answered at \`/metrics\` |
+| \`console = false\` | \`--no-console\`: do not serve [the web console](console.md) |
+| \`metrics = true\` | \`--metrics\`: serve [metrics](metrics.md) at \`/metrics\` |
 | \`log_level = "info"\` | \`--log-level\`: \`error\`, \`warn\`, \`info\` or \`debug\` |
 | \`log_format = "text"\` | \`--log-format\`: \`json\` or \`text\` |
+
+Other pages describe \`[tls]\`, \`public_urls\`, \`allow_origins\` and \`allow_local_users\` ([TLS](tls.md)), \`[local]\`
+([access](access.md)), \`[audit]\` ([audit](audit.md)) and \`[fleet]\` ([fleet](fleet.md)).
 
 ## When a limit is reached
 
 - A request that would exceed a limit fails with error -32011. The message names what there is too much of, and \`data\`
-  holds the limit and its value: \`{"limit": "maxProcesses", "value": 64}\`. The connection and the session stay usable;
-  retry the request once something has ended.
+  holds the limit and its value: \`{"code": "LIMIT_REACHED", "limit": "maxProcesses", "value": 64}\`. The connection and
+  the session stay usable; retry the request once something has ended.
 - A WebSocket beyond \`max_connections\` is refused with HTTP 503 and the same message. A client without a valid token
   gets 401 first.
 - A message longer than \`max_message_bytes\` is answered with -32011 and id -1, then the connection ends, over WebSocket
@@ -113,7 +116,7 @@ the same time. It is a flag only, not a key of the configuration file.
 
 - **1, the default,** runs requests in the order they arrive, so a client can pipeline requests that depend on each
   other: a write followed by a read of the same file sees the write. Requests that only wait, such as a long poll with
-  \`process/read\`, do not hold up the requests behind them. Control of a running process passes queued file work.
+  \`process/read\`, do not hold up the requests behind them. Control of a running process overtakes queued file work.
 - **More than 1** lets independent slow requests, such as copies of large files, run side by side. Answers and effects
   may then come in any order, so a client must wait for an answer before it sends a request that depends on it. Methods
   marked "Lane: control" in [protocol.md](../protocol.md) have slots of their own and do not wait for other requests.
@@ -121,9 +124,9 @@ the same time. It is a flag only, not a key of the configuration file.
 ## Direct and prepared starts
 
 \`specKind\` of \`process/start\` states whether the caller's own policy has approved and resolved the request (\`prepared\`)
-or not (\`direct\`, also the default). With \`allow_direct_exec = false\` the server accepts only prepared starts, so a
-client that should not start processes on its own gets an error. This is the caller's claim, not a proof. With both
-switches off, no process can be started.
+or not (\`direct\`, the default). With \`allow_direct_exec = false\` the server accepts only prepared starts, so a client
+that should not start processes on its own gets an error. \`specKind\` is the caller's claim, not a proof. With both
+\`allow_direct_exec\` and \`allow_prepared_exec\` off, no client can start a process.
 
 ## Roots
 
@@ -133,11 +136,11 @@ bypass the check. A link that leads outside is refused in the same way as the pa
 anything about paths outside, not even whether they exist.
 
 - Files are written in place, and a root itself cannot be removed, renamed, replaced or given other permissions.
-- \`fs/watch\` and \`fs/watchMissing\` watch nothing outside the roots, so they do not report that a directory above a root
-  was removed.
-- \`capabilityRoots/discoverV1\` searches only roots inside, and no directory above them. \`environmentConfig/read\` reads
-  project configuration only inside. The configuration of the system and of the server's user is always read, and so is
-  what \`capabilities/discoverV2\` finds: the server chooses those paths, not the client.
+- \`fs/watch\` and \`fs/watchMissing\` watch nothing outside the roots, so they do not report it when a directory above a
+  root is removed.
+- \`capabilityRoots/discoverV1\` searches only inside the roots, and no directory above them. \`environmentConfig/read\`
+  reads project configuration only inside them. The configuration of the system and of the server's user is always
+  read, and so is what \`capabilities/discoverV2\` finds, because the server chooses those paths, not the client.
 - A path that takes more than 3000 steps, including steps back through dots in links, fails with \`Symbolic link loop\`.
 - Processes and their working directories are not confined. To restrict what a client can read, forbid processes too, or
   use a [sandbox](sandbox.md) instead.
