@@ -71,14 +71,14 @@ export class Sweeper {
 
   async #tryToLook(): Promise<void> {
     try {
-      await this.#search();
+      await this.#searchOnce();
     } catch (error) {
       // Without a descriptor nothing can be seen, so no family is finished; the next search may have one.
       if (!isOutOfDescriptors(error)) throw error;
     }
   }
 
-  async #search(): Promise<void> {
+  async #searchOnce(): Promise<void> {
     const sweeps = [...this.#sweeps];
     const snapshot = await readSnapshot();
     const holders = await this.#findHolders(snapshot, sweeps);
