@@ -14,6 +14,7 @@ const LOAD = [
   "test/fault/start-extremes.test.ts",
   "test/fault/unread-answers.test.ts",
   "test/fleet/bad-network.test.ts",
+  "test/relay/bad-network.test.ts",
 ];
 
 /** These have deadlines of a few seconds, or run the real client, which has its own; they wait most of the time. */
@@ -33,6 +34,27 @@ const WAITING = [
   "test/fault/sandbox-files.test.ts",
 ];
 
+/**
+ * Unit tests that replace modules, or count what the whole process has open (its timers, too): each file in a process
+ * of its own.
+ */
+const ISOLATED = [
+  "src/base/base64.test.ts",
+  "src/capabilities/buffer-pool.test.ts",
+  "src/capabilities/{files,process,sandbox}/**/*.test.ts",
+  "src/capabilities/host/connection-owner.test.ts",
+  "src/client/{session/silent-calls,tools/yield-window}.test.ts",
+  "src/fleet/opening.test.ts",
+  "src/native/**/*.test.ts",
+  "src/rows/ledger/lock-file.test.ts",
+  "src/rpc/{encode-request,pending-requests}.test.ts",
+  "src/server/access/{credential,token-comparison,token-table}.test.ts",
+  "src/server/audit/{audit-log,audit-sync,refusal-lines,tallies}.test.ts",
+  "src/server/serve/{deprecation,occupancy,serve}.test.ts",
+  "src/server/sessions/{process-table,session-registry,wait-for-process}.test.ts",
+  "test/pins/loaded-late.test.ts",
+];
+
 /** What a server can do to its clients; the other hostile tests measure what strangers do to a server. */
 const LYING_SERVER = "test/hostile/lying-server.test.ts";
 
@@ -49,6 +71,18 @@ const OVER_NATS = {
   ],
 };
 
+/** What holds through a relay too, with this project's executor and the real one: RELAY_WHOLE=1 runs all of it. */
+const OVER_RELAY = {
+  whole: ["test/conformance/**/*.test.ts"],
+  part: ["test/conformance/{handshake,ordering,process-events}.test.ts"],
+};
+
+/** Starts the servers that the conformance tests of a file are about. */
+const TARGETS = "test/conformance/targets-setup.ts";
+
+/** Shows what the pages of a failed test showed. */
+const PAGES = "test/console/report-pages.ts";
+
 export default defineConfig({
   test: {
     pool: "forks",
@@ -64,7 +98,18 @@ export default defineConfig({
         test: {
           name: "unit",
           include: ["src/**/*.test.ts", "test/pins/**/*.test.ts", "test/deploy/**/*.test.ts"],
+          exclude: ISOLATED,
+          // Files share their modules: loading them again takes longer than most of the tests.
+          isolate: false,
           // For a machine that does something else; what must be fast measures it.
+          testTimeout: 30_000,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "unit-isolated",
+          include: ISOLATED,
           testTimeout: 30_000,
         },
       },
@@ -73,6 +118,8 @@ export default defineConfig({
         test: {
           name: "conformance",
           include: ["test/conformance/**/*.test.ts"],
+          setupFiles: [TARGETS],
+          isolate: false,
           testTimeout: 60_000,
           hookTimeout: 60_000,
         },
@@ -83,6 +130,7 @@ export default defineConfig({
           // Permissions do not bind root, so `npm test` runs these as somebody else, too.
           name: "ordinary-user",
           include: ["src/capabilities/files/**/*.test.ts", "test/conformance/files-*.test.ts"],
+          setupFiles: [TARGETS],
           env: { CONFORMANCE_TARGETS: "ours-memory" },
           testTimeout: 60_000,
           hookTimeout: 60_000,
@@ -99,6 +147,7 @@ export default defineConfig({
             "test/access/**/*.test.ts",
             "test/rows/**/*.test.ts",
             "test/fleet/**/*.test.ts",
+            "test/relay/**/*.test.ts",
           ],
           exclude: [...LOAD, ...WAITING],
           // Files share their modules: loading the server again takes longer than most of them.
@@ -133,7 +182,19 @@ export default defineConfig({
         test: {
           name: "fleet",
           include: process.env["FLEET_WHOLE"] === "1" ? OVER_NATS.whole : OVER_NATS.part,
+          setupFiles: [TARGETS],
           env: { CONFORMANCE_TARGETS: "ours-nats", TEST_TRANSPORT: "nats" },
+          testTimeout: 120_000,
+          hookTimeout: 60_000,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "relay",
+          include: process.env["RELAY_WHOLE"] === "1" ? OVER_RELAY.whole : OVER_RELAY.part,
+          setupFiles: [TARGETS],
+          env: { CONFORMANCE_TARGETS: "ours-relay,codex-relay" },
           testTimeout: 120_000,
           hookTimeout: 60_000,
         },
@@ -153,6 +214,7 @@ export default defineConfig({
         test: {
           name: "console",
           include: ["test/console/*.test.ts"],
+          setupFiles: [PAGES],
           isolate: false,
           // For a machine that does something else: a browser takes all that it gets.
           testTimeout: 240_000,
@@ -166,6 +228,7 @@ export default defineConfig({
           // Figures of a page count only if no other page takes the machine.
           name: "console-measured",
           include: ["test/console/measured/*.test.ts"],
+          setupFiles: [PAGES],
           testTimeout: 240_000,
           hookTimeout: 120_000,
           expect: { poll: { timeout: 60_000 } },

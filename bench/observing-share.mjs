@@ -9,7 +9,7 @@ import { oursTarget } from "./servers.mjs";
 import { withDeadline } from "./waiting.mjs";
 
 const OBSERVING =
-  /src\/server\/(?:audit|metrics|observer\.ts|connection\/(?:observation|request-observers|turn-clock)\.ts)|node_modules\/prom-client\//;
+  /src\/server\/(?:audit|metrics|settings\/observer\.ts|wire\/(?:observation|request-observers)\.ts)|node_modules\/prom-client\//;
 const PROGRAM = new URL("../dist/program.js", import.meta.url);
 const SAMPLING_MICROSECONDS = 100;
 

@@ -26,16 +26,16 @@ export function descendants(pid) {
       // It ended between listing and reading.
     }
   }
-  const found = [];
+  const processes = [];
   const queue = [pid];
   for (let parent = queue.pop(); parent !== undefined; parent = queue.pop()) {
     for (const [child, of] of parents) {
       if (of !== parent) continue;
       queue.push(child);
-      found.push({ pid: child, argv: readArgv(child) });
+      processes.push({ pid: child, argv: readArgv(child) });
     }
   }
-  return found;
+  return processes;
 }
 
 function readArgv(pid) {

@@ -39,7 +39,7 @@ const spread = (summary) =>
 
 export function requirementText({ atMost, atLeast, of }) {
   const bound = atMost === undefined ? `>= ${number(atLeast)}` : `<= ${number(atMost)}`;
-  return of === "value" ? `${bound} itself` : bound;
+  return of === "value" ? `${bound} itself` : of === "best round" ? `${bound} at best` : bound;
 }
 
 export function formatTable(rows) {

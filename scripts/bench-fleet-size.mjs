@@ -78,7 +78,7 @@ async function measureWatch(watcher, fakes) {
   const told = [];
   for (let at = 0; at < JOINS; at += 1) {
     const { joined, at: begun } = await fakes.ask({ join: `new-${at}` });
-    // Answers when it was told, or never.
+    // Answers with the time at which it was reported, or never.
     const { at: seen } = await watcher.ask({ ask: "joined", id: joined });
     told.push(Number(BigInt(seen) - BigInt(begun)) / 1e6);
   }

@@ -3,7 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { cpus, loadavg } from "node:os";
 import { drawChart } from "../bench/chart.mjs";
 import { listCases, readOptions, USAGE } from "../bench/options.mjs";
-import { requirementOf } from "../bench/requirements.mjs";
+import { figureOf, requirementOf } from "../bench/requirements.mjs";
 import { runCase } from "../bench/run.mjs";
 import { checkReachable, oursTarget, peerTarget, runningTarget } from "../bench/servers.mjs";
 import { compare, formatTable, notesOf, requirementText } from "../bench/table.mjs";
@@ -50,9 +50,9 @@ function missed({ work, requirements }, rows) {
   return ran.flatMap((one) => {
     const row = rows.find((candidate) => requirementOf([one], candidate) === one);
     if (row?.verdict === "pass") return [];
-    const measured = one.of === "value" ? row?.summary : row?.ratio;
+    const measured = row && figureOf(one, row);
     return [
-      `${one.case} over ${one.transport}, ${one.metric}: ${measured?.median.toFixed(3) ?? "not measured"}, ` +
+      `${one.case} over ${one.transport}, ${one.metric}: ${measured?.toFixed(3) ?? "not measured"}, ` +
         `required ${requirementText(one)}`,
     ];
   });

@@ -11,10 +11,10 @@ const SOURCE = "src/console";
 const TARGET = "dist/console";
 const STAMP = `${TARGET}/.inputs`;
 /** What is loaded later by itself, but is the first thing that a person sees: it is fetched with the page. */
-const OPENING = ["process-table/processes-view.tsx", "terminals/terminal-pane.tsx"];
+const OPENING = ["process-table/processes-view.tsx"];
 /** The page, parts that it imports when it needs them, and the page of a fleet. All of them have the same frame. */
 const FRAMED =
-  /\/src\/console\/(?:main|\w+\/(?:processes|terminals|files|rows|inspector|system)-view|start\/start-dialog|terminals\/terminal-pane|fleet\/fleet-page)\.tsx$/;
+  /\/src\/console\/(?:main|[\w-]+\/(?:processes|terminals|files|rows|inspector|system)-view|start\/start-dialog|terminals\/terminal-pane|fleet\/fleet-page)\.tsx$/;
 /** What the page is made of, besides its packages, which the lock file pins. */
 const INPUTS = [SOURCE, "src/base", "src/client", "src/protocol", "src/rpc", "src/transport"];
 const INPUT_FILES = [
@@ -24,7 +24,7 @@ const INPUT_FILES = [
   "src/server/settings/presets.ts",
 ];
 
-/** The table of the wire for the inspector: data in a part of its own, without the schema library. */
+/** The wire table for the inspector: a separate part with data only, without the schema library. */
 const wireTable = {
   name: "wire-table",
   setup({ onResolve, onLoad }) {

@@ -1,6 +1,6 @@
 // Checks that every regular expression in src/ takes linear time on any text. Those built from text at run time are
 // refused, because nothing can be said about them.
-import { readdirSync, readFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parse } from "acorn";
@@ -12,6 +12,11 @@ const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const EFFORT = { maxScore: 30, maxSteps: 60_000 };
 /** String methods that turn text into a regular expression. */
 const MAKERS = new Set(["match", "matchAll", "search"]);
+
+/** Patterns that were found safe before, because finding out takes a while. */
+const CACHE = join(ROOT, ".cache/regexes.json");
+const known = new Set(readKnown());
+const safe = new Set();
 
 const directory = process.argv[2] ?? join(ROOT, "src");
 const faults = [];
@@ -25,13 +30,13 @@ for (const entry of readdirSync(directory, { recursive: true, encoding: "utf8" }
     jsx: "automatic",
     target: "es2022",
   });
-  const told = (fault) => faults.push(`${relative(ROOT, path)}: ${fault}`);
+  const report = (fault) => faults.push(`${relative(ROOT, path)}: ${fault}`);
   const program = parse(code, { ecmaVersion: 2022, sourceType: "module" });
   const constants = new Set();
   walk(program, (node) => {
     if (node.type === "VariableDeclarator" && node.init?.regex !== undefined) constants.add(node.id.name);
   });
-  walk(program, (node) => look(node, constants, told));
+  walk(program, (node) => visit(node, constants, report));
 }
 
 function walk(node, seen) {
@@ -42,35 +47,37 @@ function walk(node, seen) {
 }
 
 /** `constants` are the names in this file that refer to regular expressions. */
-function look(node, constants, told) {
-  if (node.type === "Literal" && node.regex !== undefined) checkPattern(node.regex, told);
+function visit(node, constants, report) {
+  if (node.type === "Literal" && node.regex !== undefined) checkPattern(node.regex, report);
   if (!isCall(node)) return;
   const {
     callee,
     arguments: [argument],
   } = node;
-  if (callee.type === "Identifier" && callee.name === "RegExp") checkMade(node, told);
+  if (callee.type === "Identifier" && callee.name === "RegExp") checkMade(node, report);
   const method = callee.type === "MemberExpression" ? callee.property.name : undefined;
   const isRegex = argument?.regex !== undefined || constants.has(argument?.name);
   if (MAKERS.has(method) && !isRegex)
-    told(`.${method}() takes a regular expression of the same file, not text`);
+    report(`.${method}() takes a regular expression of the same file, not text`);
 }
 
 function isCall({ type }) {
   return type === "NewExpression" || type === "CallExpression";
 }
 
-function checkMade({ arguments: [source, flags] }, told) {
+function checkMade({ arguments: [source, flags] }, report) {
   const isText =
     typeof source?.value === "string" && (flags === undefined || typeof flags.value === "string");
-  if (isText) checkPattern({ pattern: source.value, flags: flags?.value ?? "" }, told);
-  else told("a regular expression is made of text at run time");
+  if (isText) checkPattern({ pattern: source.value, flags: flags?.value ?? "" }, report);
+  else report("a regular expression is made of text at run time");
 }
 
-function checkPattern({ pattern, flags }, told) {
+function checkPattern({ pattern, flags }, report) {
   checked += 1;
-  const { safe, error } = safety(pattern, flags);
-  if (!safe) told(`/${pattern}/${flags} can take longer than in proportion to the text (${error})`);
+  const key = JSON.stringify([pattern, flags, EFFORT]);
+  const { safe: isSafe, error } = known.has(key) ? { safe: true } : safety(pattern, flags);
+  if (isSafe) safe.add(key);
+  else report(`/${pattern}/${flags} can take longer than in proportion to the text (${error})`);
 }
 
 function safety(pattern, flags) {
@@ -88,6 +95,18 @@ function safety(pattern, flags) {
   }
 }
 
+function readKnown() {
+  try {
+    return JSON.parse(readFileSync(CACHE, "utf8"));
+  } catch {
+    return [];
+  }
+}
+
+if (process.argv[2] === undefined) {
+  mkdirSync(join(ROOT, ".cache"), { recursive: true });
+  writeFileSync(CACHE, JSON.stringify([...safe]));
+}
 for (const fault of faults) console.error(fault);
 if (faults.length > 0) process.exit(1);
 console.log(`   ${checked} regular expressions`);

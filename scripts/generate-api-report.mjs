@@ -49,21 +49,21 @@ function shorten(text) {
 
 const fence = (texts) => ["```ts", ...texts.map(shorten), "```", ""];
 const byName = ([one], [other]) => (one < other ? -1 : 1);
-const keyOf = ({ path, text }) => `${path}\n${text}`;
+const declarationKey = ({ path, text }) => `${path}\n${text}`;
 
 /** Types that are not exported themselves, but that exported types refer to. */
 function findHidden(exported) {
-  const seen = new Set(exported.map(keyOf));
+  const seen = new Set(exported.map(declarationKey));
   const hidden = [];
   for (const waiting = [...exported]; waiting.length > 0; ) {
     for (const found of declarations.referencesOf(waiting.pop())) {
-      if (seen.has(keyOf(found))) continue;
-      seen.add(keyOf(found));
+      if (seen.has(declarationKey(found))) continue;
+      seen.add(declarationKey(found));
       hidden.push(found);
       waiting.push(found);
     }
   }
-  return hidden.sort((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1));
+  return hidden.sort((one, other) => (declarationKey(one) < declarationKey(other) ? -1 : 1));
 }
 
 /** Each option of `--help` with its value and default, without its description. */
@@ -94,10 +94,10 @@ async function renderReport() {
   const shown = new Map();
   const sections = listEntries().flatMap(({ title, types }) => {
     const names = [...declarations.exportsOf(types)].sort(byName);
-    const isNew = ([name, found]) => shown.get(name) !== found.map(keyOf).join();
+    const isNew = ([name, found]) => shown.get(name) !== found.map(declarationKey).join();
     const news = names.filter(isNew);
     const known = names.filter((each) => !isNew(each)).map(([name]) => `\`${name}\``);
-    for (const [name, found] of news) shown.set(name, found.map(keyOf).join());
+    for (const [name, found] of news) shown.set(name, found.map(declarationKey).join());
     return [
       `## ${title}`,
       "",

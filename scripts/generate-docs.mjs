@@ -26,6 +26,7 @@ const errorMeanings = {
 const limitMeanings = {
   MAX_JSON_VALUES:
     "Maximum number of JSON values in one message; objects, arrays and scalars count, keys do not",
+  MAX_TEXT_CHARACTERS: "Maximum text of one request, all its strings and keys together, data in base64 apart",
   MAX_DIFFERENT_KEYS: "Maximum number of different keys in one message, all its objects together",
   MAX_ID_CHARACTERS:
     "Maximum length of an id that the client chooses: of a process, a watch, an HTTP request",

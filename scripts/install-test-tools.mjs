@@ -15,7 +15,7 @@ const PACKAGES = {
   fish: "fish",
   // Certificates, and pages in a real browser.
   openssl: "openssl",
-  chromium: "chromium",
+  "chromium-headless-shell": "chromium-headless-shell",
   // A machine that is reached over ssh; only the tests start the server.
   ssh: "openssh-client",
   "/usr/sbin/sshd": "openssh-server",

@@ -79,7 +79,7 @@ async function inLanes(count, work) {
 }
 
 /** Finds out which tests run what. */
-async function look(mutants, options, units) {
+async function findCoverage(mutants, options, units) {
   const file = join(FOLDER, "coverage.json");
   if (options.fresh) rmSync(file, { force: true });
   const coverage = new Coverage(ROOT, file);
@@ -101,7 +101,7 @@ async function look(mutants, options, units) {
 
 async function tryAll(mutants, options) {
   const units = findUnitTests(ROOT);
-  const coverage = await look(mutants, options, units);
+  const coverage = await findCoverage(mutants, options, units);
   const waiting = [...mutants];
   const tried = [];
   const lanes = await inLanes(Number(options.lanes), async (lane) => {

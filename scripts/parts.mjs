@@ -4,7 +4,9 @@ import { build } from "esbuild";
 
 /** What each file holds, by the names under which it is imported. */
 const LATE_PARTS = {
+  ajv: ["ajv", "ajv/dist/2019.js", "ajv/dist/2020.js"],
   jose: ["jose"],
+  "ml-kem": ["@noble/post-quantum/ml-kem.js"],
   nats: ["@nats-io/transport-node"],
   "prom-client": ["prom-client"],
   undici: [

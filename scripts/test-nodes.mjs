@@ -28,7 +28,7 @@ requireSteps([
     const vitest = [node, "node_modules/vitest/vitest.mjs", "run"];
     return [
       { name: `Node ${version}: build`, command: [node, "scripts/build.mjs"] },
-      { name: `Node ${version}: unit tests`, command: [...vitest, "--project", "unit"] },
+      { name: `Node ${version}: unit tests`, command: [...vitest, "--project", "unit*"] },
       {
         name: `Node ${version}: smoke tests`,
         command: [...vitest, "--project", "fault", "--project", "load", ...SMOKE_TESTS],

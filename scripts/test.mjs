@@ -6,17 +6,19 @@ import { conclude, requireSteps, runSideBySide, runSteps } from "./run-steps.mjs
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const REPORTS = `${ROOT}.cache/reports/`;
-/** The same user without any privilege, and under another number, so that nobody takes it for root. */
+/** The same user without privileges, and under another number, so that it does not count as root. */
 const AS_ORDINARY_USER = ["unshare", "--user", "--map-user=1000", "--map-group=1000", "--"];
 /** How many files run at a time: more than there are cores where the tests mostly wait. */
 const PROJECTS = {
   unit: { name: "unit tests and pins", workers: 2 },
+  "unit-isolated": { name: "unit tests in processes of their own", workers: 3 },
   conformance: { name: "conformance, ours and the real Codex server", workers: 5 },
   "ordinary-user": { name: "files, as an ordinary user", workers: 4, wrapper: AS_ORDINARY_USER },
   fault: { name: "faults", workers: 5 },
   waiting: { name: "faults with deadlines, and the real Codex client", workers: 3 },
   load: { name: "load", workers: 1 },
   fleet: { name: "the same over NATS, a part", workers: 3 },
+  relay: { name: "the same through a relay, a part", workers: 3 },
   cli: { name: "the command line", workers: 6 },
   console: { name: "the web console in a browser", workers: 3 },
   "console-measured": { name: "what the web console takes of the machine", workers: 1 },

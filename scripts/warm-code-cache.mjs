@@ -37,7 +37,7 @@ async function warmServer(program) {
 }
 
 async function warmClient(program) {
-  // Its stderr would show a link that nobody can use.
+  // Its stderr would show a useless link.
   const server = start([program, "--listen", "ws://127.0.0.1:0"], ["ignore", "pipe", "ignore"]);
   const closed = closeOf(server);
   const [url] = await Promise.race([once(createInterface({ input: server.stdout }), "line"), closed]);
@@ -46,7 +46,7 @@ async function warmClient(program) {
   await closed;
 }
 
-/** Its failure is not lost: whoever waits for something else before it comes to it later. */
+/** Its failure is not lost: code that waits for something else first sees it later. */
 function closeOf(child) {
   const closed = once(child, "close");
   closed.catch(() => {});

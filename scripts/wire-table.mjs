@@ -1,5 +1,5 @@
-// Makes what the inspector of the web console knows about the wire: every request with its words, who may send it, and
-// the shape of its parameters, from which forms are drawn.
+// Makes the inspector's table of the wire: every request with its description, who may send it, and the shape of its
+// parameters, from which forms are drawn.
 import { build } from "esbuild";
 import { loadProtocol } from "./load-protocol.mjs";
 

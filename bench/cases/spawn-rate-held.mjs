@@ -7,7 +7,7 @@ export const spawnRateHeldCase = (name, tty) => ({
   name,
   about: `\`true\`${tty ? " on a terminal" : ""}, 16 at a time, while the server keeps 500 MB of output of ended processes`,
   transports: ["ws"],
-  // Held memory is released after 80 s, so each round starts anew.
+  // Held memory is released after 80 s, so each round starts over.
   fresh: true,
   metrics: [
     { name: "processes/s", better: "higher" },

@@ -1,4 +1,4 @@
-// A server in a process of its own that is reached both directly and over NATS. Prints its URL.
+// A server in its own process that is reached both directly and over NATS. Prints its URL.
 import { createHash } from "node:crypto";
 import { serve } from "../../dist/lib/server/index.js";
 

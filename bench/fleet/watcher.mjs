@@ -1,4 +1,4 @@
-// Lists and watches a fleet in a process of its own, whose memory is measured. Answers each message of its parent.
+// Lists and watches a fleet in its own process, whose memory is measured. Answers each message of its parent.
 import { openFleet } from "../../dist/lib/client/index.js";
 
 const [servers] = process.argv.slice(2);

@@ -31,7 +31,7 @@ export class Lane {
   #sound = new Set();
   #apart = new Set();
   #unsound = new Set();
-  /** True once it was told to end. */
+  /** True once it has been asked to stop. */
   isStopped = false;
 
   /** @param {string} project @param {string} root */

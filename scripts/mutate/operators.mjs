@@ -150,7 +150,7 @@ export function analyse(file, source) {
 
 const FUNCTIONS = new Set(["FunctionDeclaration", "FunctionExpression", "ArrowFunctionExpression"]);
 
-/** Tells names apart that are the same. */
+/** Distinguishes equal names. */
 export function counter() {
   const seen = new Map();
   return (name) => {

@@ -4,8 +4,8 @@ import { encodeBase64 } from "./base64.ts";
 const LONG_BYTES = 64 * 1024;
 
 /**
- * Bytes in the place of their base64 text in a message: megabytes are encoded straight into the message, and decoded in
- * it, without ever becoming text. Whoever turns it into JSON gets the text.
+ * Bytes that replace their base64 text in a message: megabytes are encoded straight into the message, and decoded in
+ * place, without ever becoming text. Serializing it to JSON yields the text.
  */
 export class Base64Bytes {
   readonly bytes: Uint8Array;

@@ -1,13 +1,5 @@
-// Refers to `Buffer` through globalThis, because this code also runs where there is none.
-interface NodeBuffer extends Uint8Array {
-  toString(encoding?: "base64" | "latin1", start?: number, end?: number): string;
-  write(text: string, offset: number, encoding: "base64" | "latin1"): number;
-}
-interface NodeBufferConstructor {
-  from(text: string, encoding: "base64"): NodeBuffer;
-  from(buffer: ArrayBufferLike, offset: number, length: number): NodeBuffer;
-}
-const nodeBuffer = (globalThis as { Buffer?: NodeBufferConstructor }).Buffer;
+import { type NodeBuffer, type NodeBuffers, nodeBuffer } from "./node-buffer.ts";
+
 /** Browsers of today have it; Node has Buffer, which is as fast. */
 const bytesFromBase64 = (Uint8Array as unknown as { fromBase64?: (text: string) => Uint8Array }).fromBase64;
 
@@ -72,7 +64,7 @@ export function decodeBase64InPlace(ascii: Uint8Array): Uint8Array | undefined {
 }
 
 /** Node is slow on text that is not base64, so stop at the first invalid piece. */
-function decodeByPieces(buffers: NodeBufferConstructor, text: string): Uint8Array | undefined {
+function decodeByPieces(buffers: NodeBuffers, text: string): Uint8Array | undefined {
   const bytes = new Uint8Array((text.length / 4) * 3);
   const buffer = buffers.from(bytes.buffer, 0, bytes.length);
   let filled = 0;

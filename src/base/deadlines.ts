@@ -1,13 +1,18 @@
 import { after } from "./duration.ts";
 
+/** Calls `act` when the signal is aborted, at once if it is. Returns what stops waiting for that. */
+export function onAbort(signal: AbortSignal | undefined, act: (reason: unknown) => void): () => void {
+  const aborted = (): void => act(signal?.reason);
+  if (signal?.aborted === true) aborted();
+  else signal?.addEventListener("abort", aborted, { once: true });
+  return () => signal?.removeEventListener("abort", aborted);
+}
+
 /** Settles like `promise`, or rejects with the signal's reason if it is aborted first. The work itself continues. */
 export function abortable<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return promise;
   return new Promise((resolve, reject) => {
-    const abort = (): void => reject(signal.reason);
-    if (signal.aborted) abort();
-    else signal.addEventListener("abort", abort, { once: true });
-    const done = (): void => signal.removeEventListener("abort", abort);
+    const done = onAbort(signal, reject);
     promise.then(
       (value) => {
         done();
@@ -65,14 +70,12 @@ export async function limited<T>(
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const limit = new AbortController();
-  const abort = (): void => limit.abort(outer.reason);
-  if (outer.aborted) abort();
-  else outer.addEventListener("abort", abort, { once: true });
+  const unlink = onAbort(outer, (reason) => limit.abort(reason));
   const cancel = after(timeoutMs, () => limit.abort(late()));
   try {
     return await work(limit.signal);
   } finally {
     cancel();
-    outer.removeEventListener("abort", abort);
+    unlink();
   }
 }

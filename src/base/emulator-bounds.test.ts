@@ -28,7 +28,7 @@ function write(terminal: Terminal, text: string): void {
   internals(terminal)._inputHandler.parse(Buffer.from(text));
 }
 
-/** What the built-in handlers would get. They are not called: without a bound they would take hours. */
+/** Records what the built-in handlers would get, without calling them: unbounded, they would take hours. */
 function observed(size: { cols: number; rows: number }, finals: string): [Terminal, Record<string, number>] {
   const terminal = emulator(size);
   const counts: Record<string, number> = {};
@@ -113,7 +113,7 @@ function looks(terminal: Terminal): unknown {
   };
 }
 
-/** Sequences with counts, in every mode that changes what they do. */
+/** Sequences with counts, in every mode that changes their effect. */
 function program(random: SeededRandom, length: number): string {
   const count = (): number => random.pick([0, 1, 2, 5, 17, 100, 999, random.between(1, 4000)]);
   const piece = (): string =>
@@ -143,7 +143,7 @@ test("whatever the counts are, the screen is the one of an emulator without boun
     try {
       write(plain, text);
     } catch (error) {
-      // Its own fault, which the bounded one does not have.
+      // A fault of xterm.js, which the bounded one does not have.
       failure = error;
     }
     write(bounded, text);
@@ -172,7 +172,7 @@ test("a cell holds 8 combining characters; each further one has its own, which i
 });
 
 test.each(["", "?"])("everything up to the last cell can be erased with CSI %s1 J", (prefix) => {
-  // xterm.js fails on it if there is room for lines above the screen.
+  // xterm.js fails on this if it has room for lines above the screen.
   const terminal = new headless.Terminal({ cols: 10, rows: 2, scrollback: 5, allowProposedApi: true });
   boundEmulator(terminal);
   write(terminal, `text${CSI}9;99H${CSI}${prefix}1Jy`);

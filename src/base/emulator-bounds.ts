@@ -9,7 +9,7 @@ interface Cell {
   getChars(): string;
 }
 
-/** How wide characters are, and which ones share a cell. A result has the width in bits 1 and 2, and bit 0 for sharing. */
+/** Widths of characters, and which ones share a cell: bits 1 and 2 hold the width, bit 0 the sharing. */
 interface CharacterWidths {
   readonly version: string;
   wcwidth(codepoint: number): 0 | 1 | 2;
@@ -67,7 +67,7 @@ export function boundedGrid({ cols, rows }: Grid): Grid {
   return { cols: Math.min(cols, MAX_COLUMNS), rows: Math.min(rows, MAX_ROWS) };
 }
 
-/** How much output may be parsed at once, so that it takes a few milliseconds whatever it is. */
+/** Maximum number of bytes to parse at once, so that one slice takes a few milliseconds whatever it contains. */
 export function sliceBytes({ cols, rows }: Grid): number {
   const bytes = Math.floor(MAX_SLICE_WORK / (cols * rows));
   return Math.max(MIN_SLICE_BYTES, Math.min(MAX_SLICE_BYTES, bytes));
@@ -86,7 +86,7 @@ export function boundEmulator(terminal: Xterm): void {
       return false;
     });
   };
-  // IL, DL, SU, SD: as many rows as there are.
+  // IL, DL, SU, SD: at most as many as there are rows.
   for (const final of ["L", "M", "S", "T"]) bound(final, () => terminal.rows);
   // CHT, CBT: at most one tab stop per column.
   for (const final of ["I", "Z"]) bound(final, () => terminal.cols);
@@ -105,12 +105,12 @@ export function boundEmulator(terminal: Xterm): void {
   terminal.unicode.activeVersion = widths.version;
 }
 
-/** How often the character before the cursor is repeated: until it fills the screen, and ends in the same column. */
+/** Number of times to repeat the character before the cursor: enough to fill the screen and end in the same column. */
 function repetitions({ cols, rows, modes, buffer }: Xterm, count: number): number {
   const { baseY, cursorX, cursorY } = buffer.active;
   const line = buffer.active.getLine(baseY + cursorY);
   const before = line?.getCell(cursorX - 1);
-  // The second half of a wide character has no width.
+  // The second half of a wide character has width 0.
   const cell = before?.getWidth() === 0 ? line?.getCell(cursorX - 2) : before;
   const perRow = Math.floor(cols / (cell?.getWidth() || 1));
   const cost = (cell?.getChars().length ?? 1) + (modes.insertMode ? cols : 0);

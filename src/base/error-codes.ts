@@ -23,11 +23,11 @@ export const ERROR_CODES = {
   UNSUPPORTED: wire("The server, or its machine, does not support it"),
   SPAWN_FAILED: wire("The program did not start; `reason` says why, if that is certain"),
   LIMIT_REACHED: wire("A limit of the server's configuration, or of the client's queues, was reached"),
-  AUDIT_FAILED: wire("The server cannot record the request in its audit log, and must not carry it out then"),
+  AUDIT_FAILED: wire("The server cannot record the request in its audit log, so it must not carry it out"),
   ALREADY_EXISTS: wire("A kept process has that name"),
   IDEMPOTENCY_CONFLICT: wire("The `idempotencyKey` was used for a different start"),
-  CONNECTION_REFUSED: wire("An HTTP request: nothing listens on that address"),
-  UNKNOWN_HOST: wire("An HTTP request: the host name has no address"),
+  CONNECTION_REFUSED: wire("Nothing listens on the address of a server or of an HTTP request"),
+  UNKNOWN_HOST: wire("The host name of a server or of an HTTP request has no address"),
   TIMED_OUT: wire("The operation timed out"),
   RPC_ERROR: local("Any other error response of the server; see `rpcCode`"),
   CONNECTION_CLOSED: local("No answer will come: the connection failed or was closed"),
@@ -40,7 +40,7 @@ export const ERROR_CODES = {
   COMMAND_FAILED: local("`run` with `check`: the exit status is not 0"),
   STDIN_CLOSED: local("The process has ended or takes no input"),
   PROTOCOL_ERROR: local("The peer violated the protocol, or could not parse this request"),
-  USAGE: local("A mistake of the caller, found before anything was done", 2),
+  USAGE: local("A mistake by the caller, detected before anything was done", 2),
 } as const satisfies Readonly<Record<string, CodeFacts>>;
 
 /** Reason for a failure, for programs to switch on. */

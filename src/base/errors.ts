@@ -1,3 +1,4 @@
+import { defined } from "./defined.ts";
 import type { ErrorCode, SpawnFailure } from "./error-codes.ts";
 
 export type { ErrorCode, SpawnFailure } from "./error-codes.ts";
@@ -50,14 +51,29 @@ export class RpcError extends ExecError {
 /** What a lost connection can mean for a call; see `ConnectionError`. */
 export type ConnectionErrorCode = Extract<
   ErrorCode,
-  "CONNECTION_CLOSED" | "SESSION_LOST" | "EFFECT_UNKNOWN" | "UNAUTHORIZED" | "TIMED_OUT" | "SPAWN_FAILED"
+  | "CONNECTION_CLOSED"
+  | "CONNECTION_REFUSED"
+  | "UNKNOWN_HOST"
+  | "SESSION_LOST"
+  | "EFFECT_UNKNOWN"
+  | "UNAUTHORIZED"
+  | "TIMED_OUT"
+  | "SPAWN_FAILED"
 >;
 
+/** What errors of the system mean for a connection. A missing socket is one on which nobody listens. */
+const CODES: ReadonlyMap<string | undefined, ConnectionErrorCode> = new Map([
+  ["ECONNREFUSED", "CONNECTION_REFUSED"],
+  ["ENOENT", "CONNECTION_REFUSED"],
+  ["ENOTFOUND", "UNKNOWN_HOST"],
+  ["EAI_AGAIN", "UNKNOWN_HOST"],
+]);
+
 /**
- * No answer will come. CONNECTION_CLOSED: the transport failed or was closed. SESSION_LOST: the server no longer has
+ * No answer will arrive. CONNECTION_CLOSED: the transport failed or was closed. SESSION_LOST: the server no longer has
  * the session, and nothing in it can be recovered. EFFECT_UNKNOWN: the session continues, but the answer to this call
- * was lost, and the call must not be repeated. While connecting also UNAUTHORIZED, TIMED_OUT, and SPAWN_FAILED for a
- * command that did not start.
+ * was lost, and the call must not be repeated. While connecting also CONNECTION_REFUSED, UNKNOWN_HOST, UNAUTHORIZED,
+ * TIMED_OUT, and SPAWN_FAILED for a command that did not start.
  */
 export class ConnectionError extends ExecError {
   declare readonly code: ConnectionErrorCode;
@@ -78,25 +94,19 @@ export class ConnectionError extends ExecError {
       reason?: SpawnFailure | undefined;
     },
   ) {
-    super(
-      options?.code ?? (options?.status === 401 ? "UNAUTHORIZED" : "CONNECTION_CLOSED"),
-      message,
-      options,
-    );
-    this.status = options?.status;
-    this.errno = options?.errno;
+    const { code, status, errno } = options ?? {};
+    const implied = status === 401 ? "UNAUTHORIZED" : CODES.get(errno);
+    super(code ?? implied ?? "CONNECTION_CLOSED", message, options);
+    this.status = status;
+    this.errno = errno;
     this.reason = options?.reason;
   }
 }
 
 /** The single wording for a lost connection. */
 export function disconnected(reason: string | undefined, cause?: ProtocolError): ConnectionError {
-  return new ConnectionError(
-    reason === undefined
-      ? "exec-server transport disconnected"
-      : `exec-server transport disconnected: ${reason}`,
-    cause === undefined ? {} : { cause },
-  );
+  const why = reason === undefined ? "" : `: ${reason}`;
+  return new ConnectionError(`exec-server transport disconnected${why}`, defined({ cause }));
 }
 
 /** The peer violated the protocol. */

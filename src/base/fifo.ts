@@ -32,7 +32,7 @@ export class Fifo<T> {
     return this.#items[this.#head + offset];
   }
 
-  /** Returns the memory of a queue to which little or nothing will be added. */
+  /** Frees the memory of a queue to which little or nothing will be added. */
   compact(): void {
     this.#items = this.#items.slice(this.#head);
     this.#head = 0;

@@ -74,7 +74,7 @@ describe("pathFromUri", () => {
         try {
           pathFromUri(uri);
         } catch {
-          // That it is refused takes its time too.
+          // Refusing it takes time, too.
         }
         return process.cpuUsage(start).user / 1000;
       };
@@ -94,7 +94,7 @@ describe("pathFromUri", () => {
       "blanks around": (count) => `${" ".repeat(count)}file:///x${" ".repeat(count)}y`,
       "a scheme": (count) => "a".repeat(count),
     };
-    // The slowest takes some 15 ms; what is not linear takes seconds.
+    // The slowest takes about 15 ms; anything that is not linear takes seconds.
     for (const [name, make] of Object.entries(texts)) expect(long(make), name).toBeLessThan(400);
   });
 

@@ -65,16 +65,16 @@ export function resolveDots(path: string): string {
 
 export function uriFromPath(path: string | Uint8Array): string {
   if (typeof path === "string" && PLAIN.test(path)) return `file://${path}`;
-  spellings ??= Array.from({ length: 256 }, (_, byte) => spell(byte));
+  uriOfBytes ??= Array.from({ length: 256 }, (_, byte) => uriOfByte(byte));
   let uri = "file://";
-  for (const byte of typeof path === "string" ? encoder.encode(path) : path) uri += spellings[byte]!;
+  for (const byte of typeof path === "string" ? encoder.encode(path) : path) uri += uriOfBytes[byte]!;
   return uri;
 }
 
 /** URI spelling of each byte. */
-let spellings: string[] | undefined;
+let uriOfBytes: string[] | undefined;
 
-function spell(byte: number): string {
+function uriOfByte(byte: number): string {
   const character = String.fromCharCode(byte);
   return byte < 128 && PLAIN.test(character)
     ? character

@@ -1,7 +1,7 @@
 const QUOTE = 34;
 const BACKSLASH = 92;
 /** From this length on, `indexOf` is faster than checking each character. */
-const SHORT_STRING = 48;
+const SHORT_STRING = 8;
 /** `indexOf` is slower where escapes are dense; check this many characters before trying it again. */
 const DENSE_STRETCH = 1024;
 /** Escapes in a stretch that make it dense. */
@@ -21,9 +21,9 @@ export function stringEnd(text: string, start: number): number {
       end += 1;
     }
     if (escapes < DENSE) {
-      const found = text.indexOf('"', end);
-      if (found < 0 || !isEscaped(text, found, end)) return found;
-      end = found + 1;
+      const quote = text.indexOf('"', end);
+      if (quote < 0 || !isEscaped(text, quote, end)) return quote;
+      end = quote + 1;
     }
     stretchEnd = end + DENSE_STRETCH;
   }

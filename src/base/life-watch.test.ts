@@ -38,7 +38,7 @@ describe("LifeWatch", () => {
   it("gives a silent peer up within 10 s, at whatever moment the silence begins", () => {
     for (let begins = 0; begins < 6_000; begins += 250) {
       const { peer, life } = watch({ answers: false });
-      // It answers up to then.
+      // The peer answers until then.
       let at = 0;
       for (; at < begins; at += 250) {
         peer.received += 1;
@@ -71,7 +71,7 @@ describe("LifeWatch", () => {
       const { peer, life } = watch({ answers: true });
       vi.advanceTimersByTime(begins);
       const silent = { ...peer };
-      // Whatever it is asked, nothing comes.
+      // The peer never answers.
       for (let at = 0; at < 5_000; at += 100) {
         vi.advanceTimersByTime(100);
         peer.received = silent.received;
@@ -118,7 +118,7 @@ describe("LifeWatch", () => {
     expect(peer.lostAt).toBeDefined();
   });
 
-  it("asks once more after this program was held up, before it believes in a silence", () => {
+  it("asks again after this program was held up, before it believes in a silence", () => {
     const { peer, life } = watch({ answers: false });
     vi.advanceTimersByTime(askMs);
     // Nothing ran for a minute: neither timers nor reading.

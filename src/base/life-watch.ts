@@ -15,14 +15,14 @@ export interface Watched {
   signs(): LifeSigns;
   /** False while this side does not read: silence then proves nothing. */
   isReading(): boolean;
-  /** Factor by which the peer may take longer than usual, because of work it is known to do. Default: 1. */
+  /** Factor by which the peer may be slower than usual because of known work. Default: 1. */
   patience?(): number;
   /** Asks the peer for a sign of life. */
   ask(): void;
   lost(): void;
 }
 
-/** How often to ask an idle peer for a sign of life, and how long after that to give it up. */
+/** How often to ask an idle peer for a sign of life, and how long to wait for it. */
 export interface LifeTimes {
   readonly askMs: number;
   readonly silenceMs: number;
@@ -33,8 +33,8 @@ export const DEFAULT_LIFE: LifeTimes = { askMs: 1_500, silenceMs: 5_000 };
 
 /**
  * Detects that a peer is gone although the network reports nothing. A check that runs far too late proves nothing,
- * because this program or its machine was suspended and data may be waiting to be read: the peer is then asked once
- * more and given half the time.
+ * because this program or its machine was suspended and data may be waiting to be read: the peer then gets another
+ * probe and half the time.
  */
 export class LifeWatch {
   readonly #watched: Watched;
@@ -43,8 +43,8 @@ export class LifeWatch {
   #signs: LifeSigns;
   /** When the pending question was asked; undefined if none is pending. */
   #askedAt: number | undefined;
-  #lookedAt = performance.now();
-  #lookedAtClock = Date.now();
+  #checkedAt = performance.now();
+  #checkedAtClock = Date.now();
 
   constructor(watched: Watched, times: LifeTimes) {
     this.#watched = watched;
@@ -63,11 +63,11 @@ export class LifeWatch {
     const { askMs } = this.#times;
     const silenceMs = this.#times.silenceMs * (this.#watched.patience?.() ?? 1);
     const now = performance.now();
-    // One of these clocks stops while the machine sleeps. A clock that is set back counts as no time passed.
+    // One of these clocks stops while the machine sleeps. If a clock is set back, no time counts as passed.
     const clock = Date.now();
-    const passedMs = Math.max(now - this.#lookedAt, clock - this.#lookedAtClock);
-    this.#lookedAt = now;
-    this.#lookedAtClock = clock;
+    const passedMs = Math.max(now - this.#checkedAt, clock - this.#checkedAtClock);
+    this.#checkedAt = now;
+    this.#checkedAtClock = clock;
     const signs = this.#watched.signs();
     const { received, sent } = this.#signs;
     const hasSign = signs.received !== received || (signs.queued > 0 && signs.sent !== sent);

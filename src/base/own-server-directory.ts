@@ -1,4 +1,4 @@
-/** Where the own server of a user is if there is no runtime directory. */
+/** Directory of a user's own server if there is no runtime directory. */
 export function ownServerDirectory(user: number): string {
   return `/tmp/exec-server-${user}`;
 }

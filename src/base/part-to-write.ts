@@ -1,8 +1,8 @@
 const WORD_BYTES = 4;
 
 /**
- * The part of a block that must be written so that a file that ends before it contains it. Of nothing but zeros that is
- * the last one: file systems leave out what is skipped, and read zeros there.
+ * The part of a block that must be written so that a file that ends before the block contains it. For a block of zeros,
+ * that is its last byte: file systems leave out skipped ranges and read them as zeros.
  */
 export function partToWrite(block: Uint8Array): { readonly skipped: number; readonly bytes: Uint8Array } {
   const skipped = isZero(block) ? block.length - 1 : 0;

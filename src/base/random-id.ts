@@ -1,4 +1,4 @@
-/** An id that nobody else has. Pages without TLS have no `randomUUID`. */
+/** A unique id. Pages without TLS have no `randomUUID`. */
 export function randomId(): string {
   const { randomUUID } = crypto as { randomUUID?: () => string };
   if (randomUUID !== undefined) return randomUUID.call(crypto);

@@ -15,7 +15,7 @@ export function socketPathOf(url: string, scheme: "unix" | "ws+unix"): string | 
   }
 }
 
-/** The URL by which a client reaches a socket. */
+/** The URL with which a client connects to a socket. */
 export function socketUrl(path: string): string {
   return `ws+unix://${path.split("/").map(encodeURIComponent).join("/")}`;
 }

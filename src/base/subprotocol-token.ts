@@ -19,8 +19,8 @@ export function selectSubprotocol(offered: ReadonlySet<string>): string | false 
 }
 
 /**
- * The Authorization header that the token among the offered subprotocols stands for; undefined if there is none. What
- * cannot be a token gives an empty one, which is refused.
+ * The Authorization header for the token among the offered subprotocols; undefined if there is none. Anything that
+ * cannot be a token becomes an empty one, which is refused.
  */
 export function subprotocolAuthorization(offered: string | undefined): string | undefined {
   const tokens = (offered ?? "")

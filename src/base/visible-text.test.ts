@@ -44,7 +44,9 @@ describe("all code points", () => {
   ];
   const every = Array.from({ length: 0x110000 }, (_, code) => code);
   const isHidden = (code: number): boolean => HIDDEN.some(([first, last]) => code >= first && code <= last);
-  /** Marks of some scripts that Unicode calls format characters, though they are drawn: escaping them harms nobody. */
+  /**
+   * Marks of some scripts that Unicode calls format characters, though they are visible: escaping them does no harm.
+   */
   const isFormat = (text: string): boolean => /\p{Cf}/u.test(text);
 
   it("that deceive are escaped, and the rest stays", () => {

@@ -1,7 +1,7 @@
 /**
- * Characters that deceive a reader or control what shows them: controls, marks of direction, separators of lines, halves
- * of pairs, and everything that Unicode says may be drawn as nothing, such as zero-width spaces, fillers, tags and
- * variation selectors. Names, commands and output come from others, and this is the only list.
+ * Characters that deceive a reader or control the program that shows them: control characters, direction marks, line
+ * separators, lone surrogates, and everything that Unicode allows to be invisible, such as zero-width spaces, fillers,
+ * tags and variation selectors. Names, commands and output come from others, and this is the only list.
  */
 const DECEIVING = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
 
@@ -9,12 +9,12 @@ const NAMED: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t"
 /** JSON has these outside strings only, as blanks. */
 const LAST_JSON_BLANK = 0x1f;
 
-/** Where the first character that deceives is; -1 if there is none. */
+/** Index of the first deceiving character, or -1. */
 export function findDeceiving(text: string): number {
   return text.search(DECEIVING);
 }
 
-/** One line that shows what is in a text: `\x1b` for an escape, `\u202e` for a mark of direction. */
+/** A single line that makes a text's contents visible: `\x1b` for an escape, `\u202e` for a direction mark. */
 export function visibleText(text: string): string {
   return text.replace(DECEIVING, (character) => {
     const code = character.codePointAt(0)!;

@@ -40,7 +40,7 @@ test("after a cut, each event passes once and in order", async () => {
   for (const seq of [1, 2, 4]) expect(await scene.client.next()).toEqual(output(seq));
   server.transport.destroy();
   const again = await scene.resumed();
-  // New events come before the answer, and repeat what it says.
+  // New events arrive before the answer, and repeat its contents.
   again.send(output(6));
   again.send(output(8));
   again.send(output(7));
@@ -56,7 +56,7 @@ test("after a cut, each event passes once and in order", async () => {
   expect(await scene.client.next()).toEqual(output(9));
 });
 
-test("the end of a process that ended in between is told", async () => {
+test("the end of a process that ended in between is reported", async () => {
   const scene = await Scene.open();
   const server = await scene.begin();
   await scene.start(server);
@@ -150,7 +150,7 @@ test("a start gets a key where the server knows keys, and is repeated with it", 
   again.send(output(3));
   again.send({ id: 2, result: { processId: "p", sandboxType: "none" } });
   expect(await scene.client.next()).toEqual({ id: 2, result: { processId: "p", sandboxType: "none" } });
-  // It may have run before.
+  // The request may have run before.
   const { id } = await again.next();
   again.send({ id, result: readResult({ chunks: [chunk(1), chunk(2)], nextSeq: 3 }) });
   for (const seq of [1, 2, 3]) expect(await scene.client.next()).toEqual(output(seq));

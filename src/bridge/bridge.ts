@@ -3,8 +3,7 @@ import { pause, settledWithin } from "../base/deadlines.ts";
 import { ConnectionError, disconnected, type ExecError } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
 import { shorten } from "../base/shorten.ts";
-import type { Connector } from "../client/link/connector.ts";
-import type { OpenTransport } from "../client/link/connectors.ts";
+import type { Connector, OpenTransport } from "../client/link/connectors.ts";
 import { openLink, openSession } from "../client/link/handshake.ts";
 import { RecoveryBudget } from "../client/link/recovery-budget.ts";
 import { recover } from "../client/session/recovery.ts";
@@ -21,16 +20,16 @@ import { RelayedMessage } from "./relayed-message.ts";
 import { UpstreamLink } from "./upstream-link.ts";
 
 const MALFORMED_ID = String(MALFORMED_MESSAGE_ID);
-/** How long the first connection is tried. Clients give a command 10 s to answer. */
+/** Time for the first connection. Clients give a command 10 s to answer. */
 const FIRST_CONNECTION_MS = 5_000;
-/** How long the end of the client waits for a connection, if there is none. Clients kill a command after 2 s. */
+/** Time for reconnecting after the client has ended. Clients kill a command after 2 s. */
 const LAST_RECOVERY_MS = 1_000;
-/** How long it waits for the answers to the client's last requests, if there is one. */
+/** Time to wait for answers to the client's last requests after the client has ended. */
 const LAST_ANSWERS_MS = 1_000;
-/** How long it waits for the server's answers to its own. */
+/** Time to wait for answers to the bridge's own last requests. */
 const FAREWELL_MS = 500;
 
-/** Where a bridge leads, and how long it tries. */
+/** The server of a bridge, and how long to try to reach it. */
 export interface BridgeOptions {
   /** Opens a connection to the server. */
   readonly open: OpenTransport;
@@ -38,27 +37,25 @@ export interface BridgeOptions {
   readonly resumable: boolean;
   readonly connectTimeoutMs: number;
   readonly initializeTimeoutMs: number;
-  /** How long a session may be without a connection before it is given up. */
+  /** Maximum time without a connection before a session is abandoned. */
   readonly recoveryTimeoutMs: number;
   readonly logger: Logger;
 }
 
-type Fields = Readonly<Record<string, unknown>>;
-
 /**
  * Carries the messages of one client, which cannot reconnect, to a server, over as many connections as needed. The
- * client sees one connection that never ends: the session is resumed, missed events are read, and what was not answered
- * is sent again where that is safe.
+ * client sees one connection that never ends: the bridge resumes the session, reads missed events, and resends
+ * unanswered requests where that is safe.
  */
 export class Bridge {
   readonly #front: Transport;
   readonly #options: BridgeOptions;
   readonly #budget: RecoveryBudget;
-  readonly #send = (text: string): void => this.#toClient(text);
-  readonly #calls = new ClientCalls(this.#send);
-  readonly #state = new ConnectionState(this.#send);
+  readonly #toClient = (message: RelayedMessage | string): void => this.#pass(message);
+  readonly #calls = new ClientCalls(this.#toClient);
+  readonly #state = new ConnectionState(this.#toClient);
   readonly #relays = new ProcessRelays({
-    toClient: (message) => this.#toClient(message),
+    toClient: this.#toClient,
     link: () => this.#link,
     calls: this.#calls,
     supports: (extension) => this.#requests.supports(extension),
@@ -66,6 +63,8 @@ export class Bridge {
   readonly #requests = new ClientRequests(this.#state, this.#relays);
   readonly #closing = new AbortController();
   readonly #ended = createDeferred<ExecError | undefined>();
+  /** Resolves when it is over: with the error if the server was lost, without one if the client has left. */
+  readonly ended = this.#ended.promise;
   #initialized = false;
   #link: UpstreamLink | undefined;
   #recovering: Promise<void> | undefined;
@@ -99,18 +98,13 @@ export class Bridge {
     return bridge;
   }
 
-  /** Resolves when it is over: with the error if the server was lost, without one if the client has left. */
-  get ended(): Promise<ExecError | undefined> {
-    return this.#ended.promise;
-  }
-
   /** Ends the session and everything it still runs. */
   close(): Promise<void> {
     this.#left ??= this.#leave();
     return this.#left;
   }
 
-  /** The client asks for nothing more, but may read: `echo … | exec-server bridge --stdio`. */
+  /** The client sends no more requests, but may still read: `echo … | exec-server bridge --stdio`. */
   async #clientEnded(): Promise<void> {
     if (this.#link !== undefined) await settledWithin(this.#calls.answered(), LAST_ANSWERS_MS);
     await this.close();
@@ -124,13 +118,13 @@ export class Bridge {
       link.resume();
       await settledWithin(this.#relays.terminateAll(link), FAREWELL_MS);
       link.close();
-      await settledWithin(this.#ended.promise, FAREWELL_MS);
+      await settledWithin(this.ended, FAREWELL_MS);
       link.destroy();
     }
-    await this.#ended.promise;
+    await this.ended;
   }
 
-  // From the client.
+  // Handles messages from the client.
 
   #receive(read: () => RelayedMessage): void {
     let message: RelayedMessage;
@@ -139,7 +133,7 @@ export class Bridge {
     } catch (error) {
       if (!(error instanceof MalformedMessageError)) throw error;
       const text = `failed to parse ${this.#front.source}: ${shorten(error.message)}`;
-      this.#send(formatError(MALFORMED_ID, { code: RpcCode.invalidRequest, message: text }));
+      this.#toClient(formatError(MALFORMED_ID, { code: RpcCode.invalidRequest, message: text }));
       return;
     }
     if (!this.#closing.signal.aborted) this.#fromClient(message);
@@ -164,14 +158,14 @@ export class Bridge {
     }
   }
 
-  /** Reads from the client only while there is room for what it sends. */
+  /** Reads from the client only while its messages have room. */
   #updateFront(): void {
     const isBusy = this.#link !== undefined && this.#link.queuedBytes >= HIGH_WATER_BYTES;
     if (isBusy || this.#calls.isFull) this.#front.pause();
     else this.#front.resume();
   }
 
-  // From the server.
+  // Handles messages from the server.
 
   #fromServer(link: UpstreamLink, message: RelayedMessage): void {
     const { envelope } = message;
@@ -181,7 +175,7 @@ export class Bridge {
         message.release();
         break;
       case "notification":
-        this.#notified(message, envelope.method, (envelope.params ?? {}) as Fields);
+        this.#notified(message, envelope.method);
         break;
       case "response":
       case "error":
@@ -196,11 +190,12 @@ export class Bridge {
     }
   }
 
-  #notified(message: RelayedMessage, method: string, params: Fields): void {
+  #notified(message: RelayedMessage, method: string): void {
     if (method.startsWith("process/")) {
-      this.#relays.receive(message, method, params);
+      this.#relays.receive(message, method);
       return;
     }
+    const { params } = message;
     if (method === "http/request/bodyDelta") this.#state.bodyPiece(params);
     else if (method === "fs/missingChanged") this.#state.watchesMissing(undefined);
     else if (method === "fs/watch/changed" && params["ended"] === true)
@@ -208,7 +203,7 @@ export class Bridge {
     this.#toClient(message);
   }
 
-  #toClient(message: RelayedMessage | string): void {
+  #pass(message: RelayedMessage | string): void {
     if (typeof message === "string") this.#front.send(message);
     else message.sendTo(this.#front, () => message.release());
     if (this.#front.queuedBytes >= HIGH_WATER_BYTES) this.#link?.pause();
@@ -231,7 +226,7 @@ export class Bridge {
     }
   }
 
-  /** A link without a session, or on which the session was resumed. */
+  /** Opens a link, and resumes the session if there is one. */
   async #openLink(signal: AbortSignal): Promise<UpstreamLink> {
     let link: UpstreamLink | undefined;
     const connector: Connector = {

@@ -103,7 +103,7 @@ test("the memory of a request is returned with its answer, and that of a notific
   expect(release).toHaveBeenCalledTimes(2);
 });
 
-/** With a link that takes everything. */
+/** Opens a link that accepts everything. */
 function open(): { calls: ClientCalls; link: UpstreamLink } {
   const calls = new ClientCalls(() => {});
   const link = { relay: (_: RelayedMessage, flushed?: () => void) => flushed?.() } as UpstreamLink;

@@ -1,40 +1,37 @@
 import { shorten } from "../base/shorten.ts";
 import { formatError, type IdText, type WireError } from "../protocol/envelope.ts";
 import { RpcCode } from "../protocol/errors.ts";
+import { survivesRepeats } from "../client/calls/calls.ts";
 import { lostAnswer } from "../client/calls/method-facts.ts";
 import type { LostAnswer } from "../protocol/index.ts";
 import type { RelayedMessage } from "./relayed-message.ts";
 import type { UpstreamLink } from "./upstream-link.ts";
 
-/** Limits of what the client may leave unanswered before it is no longer read. One message may exceed them. */
+/** Limits on unanswered requests; beyond them the bridge stops reading from the client. One message may exceed them. */
 const MAX_UNANSWERED = 4_096;
 const MAX_UNANSWERED_BYTES = 64 * 1024 * 1024;
 /** The same for what waits for a connection. */
 const MAX_WAITING_BYTES = 1024 * 1024;
-/** A connection that ends this soon after a call was sent may have ended because of it. */
-const SUDDEN_MS = 250;
-/** How often in a row that may happen before a call is not sent again. */
-const MAX_SUDDEN_ENDS = 8;
 const MAX_NAME_CHARACTERS = 100;
 
 /**
- * Repeated by the bridge, because it understands the answer: until `initialize` is answered there is no session, a
- * process has an id by which a repeated start is recognized, and what a repeated remove does not find is gone.
+ * Repeated by the bridge, because it understands the answer: there is no session until `initialize` is answered, a
+ * repeated start is recognized by its process id, and a repeated remove that finds nothing has succeeded.
  */
 const REPEATED: ReadonlySet<string> = new Set(["initialize", "process/start", "fs/remove"]);
-/** A request of the client, or a notification, which has no id. */
+/** A client's request, or a notification, which has no id. */
 export interface ClientCall {
   readonly id: IdText | undefined;
   readonly method: string;
   /** Kept until it is certain that it is not sent again. */
   readonly message: RelayedMessage;
   readonly fate: LostAnswer;
-  /** It was sent on an earlier connection, and may have been carried out. */
+  /** Whether it was sent on an earlier connection, and may have been carried out. */
   repeated: boolean;
-  /** How many connections in a row ended right after it was sent. */
+  /** Number of connections in a row that ended right after it was sent. */
   suddenEnds: number;
   /**
-   * Learns from the answer. May return another one for the client, or `held` if that needs more time: the call then
+   * Handles the answer. May return a different one for the client, or `held` if that needs more time: the call then
    * stays unanswered until `again` or `finish`.
    */
   readonly answered?: (answer: RelayedMessage, call: ClientCall) => RelayedMessage | "held" | undefined;
@@ -48,9 +45,9 @@ export interface ClientCall {
  */
 export class ClientCalls {
   readonly #answer: (text: string) => void;
-  /** In sending order, with the time. */
+  /** Sent calls in sending order, with the time. */
   readonly #sent = new Map<ClientCall, number>();
-  /** Those by comparable id. A client may use an id again before the answer. */
+  /** Sent calls by comparable id. A client may reuse an id before the answer. */
   readonly #byId = new Map<string, ClientCall[]>();
   #waiting: ClientCall[] = [];
   #waitingBytes = 0;
@@ -80,13 +77,13 @@ export class ClientCalls {
     });
   }
 
-  /** Sends a message of the client, now or when there is a connection. */
+  /** Sends a client's message, now or once there is a connection. */
   add(call: ClientCall): void {
     if (this.#link === undefined) this.#wait(call);
     else this.#send(call, this.#link);
   }
 
-  /** What the client gets for an answer; undefined for nothing yet. Answers to unknown requests are passed on. */
+  /** The answer for the client; undefined if there is none yet. Answers to unknown requests are forwarded. */
   settle(id: IdText, answer: RelayedMessage): RelayedMessage | undefined {
     const call = this.#byId.get(comparable(id))?.[0];
     if (call === undefined) return answer;
@@ -121,7 +118,7 @@ export class ClientCalls {
     return long.length > 0;
   }
 
-  /** There is a link: sends what waits. `first` is sent after the first request, if that is `initialize`. */
+  /** Sends what is waiting on a new link. `first` is sent after the first request, if that is `initialize`. */
   use(link: UpstreamLink, first: () => void): void {
     this.#link = link;
     const waiting = this.#waiting;
@@ -133,15 +130,14 @@ export class ClientCalls {
     }
   }
 
-  /** The link is gone. What may be repeated waits for the next one; the others fail. */
+  /** Handles the loss of the link: repeatable calls wait for the next one, the others fail. */
   lose(reason: string): void {
     this.#link = undefined;
     const later = this.#waiting;
     this.#waiting = [];
     this.#waitingBytes = 0;
     for (const [call, at] of this.#sent) {
-      call.suddenEnds = performance.now() - at < SUDDEN_MS ? call.suddenEnds + 1 : 0;
-      if (call.fate === "repeat" && call.suddenEnds <= MAX_SUDDEN_ENDS) {
+      if (survivesRepeats(call, at) && call.fate === "repeat") {
         this.#unsent(call);
         call.repeated = true;
         this.#wait(call);
@@ -193,9 +189,10 @@ export class ClientCalls {
 }
 
 /** What a lost answer means for a request of the client. */
-export function fateOf(method: string, params: unknown): LostAnswer {
+export function lostAnswerOf(method: string, params: unknown): LostAnswer {
   const lost = lostAnswer(method, params);
-  // The client does not know that it has another connection, and gets there what it opened, as if it had asked later.
+  // The client does not know that it has another connection, so what it opened is opened again there, as if it had
+  // asked later.
   return REPEATED.has(method) || lost === "opened" ? "repeat" : lost;
 }
 

@@ -1,33 +1,23 @@
 import { formatResponse, type Message } from "../protocol/envelope.ts";
 import { RpcCode } from "../protocol/errors.ts";
-import { type ClientCall, fateOf } from "./client-calls.ts";
+import { type ClientCall, lostAnswerOf } from "./client-calls.ts";
 import type { ConnectionState } from "./connection-state.ts";
 import type { ProcessRelays } from "./process-relays.ts";
-import { RelayedMessage } from "./relayed-message.ts";
+import { type Fields, RelayedMessage } from "./relayed-message.ts";
 
-type Fields = Readonly<Record<string, unknown>>;
-
-/** What the client's requests, and their answers, mean for the bridge. */
+/** Interprets the client's requests and their answers for the bridge. */
 export class ClientRequests {
   readonly #state: ConnectionState;
   readonly #relays: ProcessRelays;
-  #greeting: Fields = {};
-  #sessionId: string | undefined;
+  /** Parameters of the client's `initialize`. */
+  greeting: Fields = {};
+  /** Undefined until there is a session; empty if the server has none to resume. */
+  sessionId: string | undefined;
   #extensions: ReadonlySet<unknown> = new Set();
 
   constructor(state: ConnectionState, relays: ProcessRelays) {
     this.#state = state;
     this.#relays = relays;
-  }
-
-  /** Parameters of the client's `initialize`. */
-  get greeting(): Fields {
-    return this.#greeting;
-  }
-
-  /** Undefined until there is a session; empty if the server has none to resume. */
-  get sessionId(): string | undefined {
-    return this.#sessionId;
   }
 
   /** True if the server has this extension. */
@@ -38,8 +28,8 @@ export class ClientRequests {
   /** A request on its way. */
   callOf(message: RelayedMessage, envelope: Extract<Message, { kind: "request" }>): ClientCall {
     const { id, method } = envelope;
-    const call = { ...plainCall(message, method), id, fate: fateOf(method, envelope.params) };
-    const params = (envelope.params ?? {}) as Fields;
+    const call = { ...plainCall(message, method), id, fate: lostAnswerOf(method, envelope.params) };
+    const { params } = message;
     switch (method) {
       case "initialize":
         return { ...call, answered: (answer) => this.#welcomed(message, answer) };
@@ -48,7 +38,7 @@ export class ClientRequests {
       case "http/request":
         return this.#bodyCall(call, params);
       case "fs/watch":
-        return { ...call, answered: onSuccess(() => this.#state.watched(wholeParams(message))) };
+        return { ...call, answered: onSuccess(() => this.#state.watched(message.wholeParams())) };
       case "fs/unwatch":
         return { ...call, answered: onSuccess(() => this.#state.unwatched(params["watchId"])) };
       case "fs/watchMissing":
@@ -62,12 +52,12 @@ export class ClientRequests {
     const whole = answer.whole();
     if (whole.kind !== "response") return;
     const { sessionId, environmentInfo } = (whole.result ?? {}) as Fields;
-    this.#greeting = wholeParams(request);
-    this.#sessionId = typeof sessionId === "string" ? sessionId : "";
+    this.greeting = request.wholeParams();
+    this.sessionId = typeof sessionId === "string" ? sessionId : "";
     this.learn(environmentInfo);
   }
 
-  /** A server may be another version after a reconnection. */
+  /** The server may have another version after a reconnection. */
   learn(environmentInfo: unknown): void {
     const { extensions } = (environmentInfo ?? {}) as Fields;
     if (Array.isArray(extensions)) this.#extensions = new Set(extensions);
@@ -93,14 +83,9 @@ export class ClientRequests {
   }
 }
 
-/** A message that is passed on, and nothing else. */
+/** A message that is only forwarded. */
 export function plainCall(message: RelayedMessage, method: string): Omit<ClientCall, "id"> {
   return { method, message, fate: "unknown", repeated: false, suddenEnds: 0 };
-}
-
-function wholeParams(message: RelayedMessage): Fields {
-  const whole = message.whole();
-  return ((whole.kind === "request" ? whole.params : undefined) ?? {}) as Fields;
 }
 
 /** A repeated remove that finds nothing has removed it before. */

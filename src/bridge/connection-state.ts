@@ -6,14 +6,13 @@ import {
   type IdText,
   type Message,
 } from "../protocol/envelope.ts";
+import type { Fields } from "./relayed-message.ts";
 import type { UpstreamLink } from "./upstream-link.ts";
 
 /** Maximum number of questions of a server that the client has not answered; the oldest is forgotten beyond it. */
 const MAX_QUESTIONS = 1_024;
 /** Maximum number of watches that are set up again; a server allows fewer. */
 const MAX_WATCHES = 1_024;
-
-type Fields = Readonly<Record<string, unknown>>;
 
 /**
  * What ends with a connection, although the client does not see it end: streamed bodies, watches, and questions of the
@@ -25,7 +24,7 @@ export class ConnectionState {
   readonly #bodies = new Map<string, number>();
   /** Parameters of `fs/watch`, by id. */
   readonly #watches = new Map<string, Fields>();
-  /** Id of the one `fs/watchMissing`. */
+  /** Id of the current `fs/watchMissing`. */
   #missingWatch: unknown;
   /** The server's id and its connection, by the id that the client sees. */
   readonly #questions = new Map<IdText, { readonly id: IdText; readonly link: UpstreamLink }>();
@@ -62,7 +61,7 @@ export class ConnectionState {
     this.#missingWatch = watchId;
   }
 
-  /** The server's id of a question would be used again on the next connection, so the client sees another one. */
+  /** The next connection would reuse the server's id of a question, so the client sees a different id. */
   question(link: UpstreamLink, { id, method, params }: Extract<Message, { kind: "request" }>): void {
     const seen = String(this.#nextQuestion);
     this.#nextQuestion += 1;
@@ -101,7 +100,9 @@ export class ConnectionState {
     this.#bodies.clear();
   }
 
-  /** There is a new connection. Clients look again at what they watch, because it may have changed in between. */
+  /**
+   * Renews watches on a new connection. Clients check what they watch again, because it may have changed in between.
+   */
   renew(link: UpstreamLink): void {
     if (this.#missingWatch !== undefined)
       this.#send(formatNotification("fs/missingChanged", { watchId: this.#missingWatch }));
@@ -112,7 +113,7 @@ export class ConnectionState {
       link.request("fs/watch", params).then(
         () => send(false),
         () => {
-          // A lost connection is not an answer: the next one is asked again.
+          // A lost connection is not an answer: the question is asked again on the next one.
           if (link.ended) return;
           this.#watches.delete(watchId);
           send(true);

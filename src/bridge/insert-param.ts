@@ -6,7 +6,7 @@ const CLOSE_ARRAY = 93;
 const OPEN_OBJECT = 123;
 const CLOSE_OBJECT = 125;
 
-/** Adds a member to the params of a message, whose other digits and spellings stay. `text` is a valid message. */
+/** Adds a member to a message's params without changing anything else in its text. `text` is a valid message. */
 export function insertParam(text: string, name: string, value: string): string {
   const start = paramsStart(text);
   if (start < 0) return text;

@@ -188,11 +188,11 @@ export class ProcessRelay {
   #passGap({ fromSeq, toSeq }: { fromSeq: number; toSeq: number }): void {
     if (toSeq - fromSeq >= MAX_REPLACED_EVENTS)
       throw new ProtocolError(`${toSeq - fromSeq + 1} events of output were lost with the connection`);
-    let told = false;
+    let isReported = false;
     for (let seq = fromSeq; seq <= toSeq; seq += 1) {
       if (this.#seen.has(seq)) continue;
-      this.#passOutput(seq, told ? "" : "\n[exec-server: output was lost with the connection]\n");
-      told = true;
+      this.#passOutput(seq, isReported ? "" : "\n[exec-server: output was lost with the connection]\n");
+      isReported = true;
     }
   }
 

@@ -9,7 +9,7 @@ import type { ReadResult } from "../protocol/process.ts";
 import type { ClientCall, ClientCalls } from "./client-calls.ts";
 import { insertParam } from "./insert-param.ts";
 import { ProcessRelay } from "./process-relay.ts";
-import { RelayedMessage } from "./relayed-message.ts";
+import { type Fields, RelayedMessage } from "./relayed-message.ts";
 import type { UpstreamLink } from "./upstream-link.ts";
 
 /** Pause between two questions about a start that is not finished. */
@@ -25,8 +25,6 @@ const MAX_PATIENCE = 40;
 const KEY = "idempotencyKey";
 
 const START_REPORTS: ReadonlySet<string> = new Set(["process/started", "process/failed"]);
-
-type Fields = Readonly<Record<string, unknown>>;
 
 /** What the relays need from the bridge. */
 interface RelaysOwner {
@@ -51,31 +49,32 @@ export class ProcessRelays {
 
   /** What a request of the client about processes means for their events. */
   callOf(call: ClientCall, message: RelayedMessage): ClientCall {
-    const { envelope } = message;
-    const params = ((envelope.kind === "request" ? envelope.params : undefined) ?? {}) as Fields;
+    const { params } = message;
+    const relay = this.#relayOf(params);
     switch (call.method) {
       case "process/start":
         return this.#startCall(call, message);
       case "process/attach":
         return this.#attachCall(call, params);
       case "process/detach":
-        this.#change(params, (relay) => {
-          relay.detached = true;
-        });
+        if (relay !== undefined) relay.detached = true;
         return call;
       case "process/flow":
-        this.#change(params, (relay) => {
-          relay.paused = params["paused"] === true;
-        });
+        if (relay !== undefined) relay.paused = params["paused"] === true;
         return call;
       default:
         return call;
     }
   }
 
+  #relayOf({ processId }: Fields): ProcessRelay | undefined {
+    return typeof processId === "string" ? this.#relays.get(processId) : undefined;
+  }
+
   /** A notification about a process. Those that are not numbered pass. */
-  receive(message: RelayedMessage, method: string, { processId, seq, toSeq }: Fields): void {
-    const relay = typeof processId === "string" ? this.#relays.get(processId) : undefined;
+  receive(message: RelayedMessage, method: string): void {
+    const relay = this.#relayOf(message.params);
+    const { seq, toSeq } = message.params;
     if (relay !== undefined && Number.isSafeInteger(seq)) {
       relay.receive(method, seq as number, message);
       return;
@@ -112,8 +111,7 @@ export class ProcessRelays {
   }
 
   #startCall(call: ClientCall, message: RelayedMessage): ClientCall {
-    const whole = message.whole();
-    const params = ((whole.kind === "request" ? whole.params : undefined) ?? {}) as Fields;
+    const params = message.wholeParams();
     const { processId, tty, keep } = params;
     // The server refuses an id that is in use.
     if (typeof processId !== "string" || this.#relays.has(processId)) return call;
@@ -133,8 +131,8 @@ export class ProcessRelays {
     if (link === undefined) return undefined;
     if (envelope.kind === "response") {
       relay.started = true;
-      if (call.repeated) this.#catchUpLater(relay, link);
-      else relay.release();
+      if (!call.repeated) relay.release();
+      else this.#catchUp(relay, link).catch(() => {}); // The connection is lost again, and the next one asks again.
     } else if (envelope.kind === "error" && call.repeated && isTaken(envelope.error.message, relay)) {
       void this.#confirmStart(relay, call, link);
       return "held";
@@ -211,17 +209,6 @@ export class ProcessRelays {
     );
     this.#relays.set(processId, relay);
     return relay;
-  }
-
-  #change({ processId }: Fields, change: (relay: ProcessRelay) => void): void {
-    const relay = typeof processId === "string" ? this.#relays.get(processId) : undefined;
-    if (relay !== undefined) change(relay);
-  }
-
-  #catchUpLater(relay: ProcessRelay, link: UpstreamLink): void {
-    this.#catchUp(relay, link).catch(() => {
-      // The connection is lost again, and the next one asks again.
-    });
   }
 
   /** Rejects only if the connection failed. A process that the server no longer knows is lost on its own. */

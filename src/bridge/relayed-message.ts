@@ -2,6 +2,9 @@ import { type Message, MalformedMessageError, parseMessage } from "../protocol/e
 import { MAX_SENT_FRAME_BYTES } from "../protocol/wire-limits.ts";
 import type { LongMessage, Transport } from "../transport/transport.ts";
 
+/** Members of an object of the wire, which is not checked. */
+export type Fields = Readonly<Record<string, unknown>>;
+
 const NEWLINE = 10;
 const CARRIAGE_RETURN = 13;
 /** Line breaks between the values of a message. */
@@ -50,6 +53,16 @@ export class RelayedMessage {
     return typeof this.#carried === "string" ? this.envelope : parseMessage(this.#carried.text());
   }
 
+  /** Parameters of a request or a notification, without the long string; empty if there are none. */
+  get params(): Fields {
+    return paramsOf(this.envelope);
+  }
+
+  /** The same with the long string. Throws a MalformedMessageError. */
+  wholeParams(): Fields {
+    return paramsOf(this.whole());
+  }
+
   /** Sends it as one line: line breaks can only be blanks between values. */
   sendTo(transport: Transport, flushed?: () => void): void {
     if (typeof this.#carried === "string") {
@@ -68,6 +81,10 @@ export class RelayedMessage {
   release(): void {
     if (typeof this.#carried !== "string") this.#carried.release();
   }
+}
+
+function paramsOf(message: Message): Fields {
+  return (("params" in message ? message.params : undefined) ?? {}) as Fields;
 }
 
 function oneLine(text: string): string {

@@ -1,7 +1,7 @@
-/** Numbers that may be ahead of a missing one. Beyond it, the missing ones are given up. */
+/** Maximum count of numbers ahead of a missing one. Beyond it, the missing ones are given up. */
 const MAX_EARLY_NUMBERS = 1_024;
 
-/** Which numbers of an ascending sequence have passed. Neighbours may be swapped. */
+/** Tracks which numbers of an ascending sequence have passed. Neighbours may be swapped. */
 export class SeenNumbers {
   readonly #early = new Set<number>();
   #last = 0;
@@ -31,7 +31,7 @@ export class SeenNumbers {
     else this.#last = Math.max(this.#last, seq);
     if (this.#early.size > MAX_EARLY_NUMBERS) this.#last = Math.min(...this.#early);
     while (this.#early.delete(this.#last + 1)) this.#last += 1;
-    // The one that has just been reached by giving up.
+    // The number that giving up has just reached.
     this.#early.delete(this.#last);
   }
 }

@@ -1,4 +1,3 @@
-import { createDeferred, type Deferred } from "../base/deferred.ts";
 import { disconnected } from "../base/errors.ts";
 import { shorten } from "../base/shorten.ts";
 import {
@@ -7,14 +6,15 @@ import {
   MalformedMessageError,
   type Message,
 } from "../protocol/envelope.ts";
-import { fromWire, isTransportClosed } from "../rpc/error-wire.ts";
+import { isTransportClosed } from "../rpc/error-wire.ts";
 import type { Link } from "../rpc/link.ts";
+import { PendingRequests } from "../rpc/pending-requests.ts";
 import type { LongMessage, Transport } from "../transport/transport.ts";
 import { RelayedMessage } from "./relayed-message.ts";
 
 /** Events of a link for the bridge. */
 export interface UpstreamEvents {
-  /** A message for the client: anything but answers to the bridge's own requests. Its memory is the receiver's. */
+  /** A message for the client: anything but answers to the bridge's own requests. The receiver owns its memory. */
   message(message: RelayedMessage): void;
   /** Unsent bytes have drained; see `Transport`. */
   drain(): void;
@@ -22,13 +22,14 @@ export interface UpstreamEvents {
 }
 
 /**
- * One connection to the server. The client's messages pass it as they are, with the client's ids; the bridge's own
- * requests have ids that no client uses.
+ * One connection to the server. The client's messages pass unchanged, with the client's ids; the bridge's own requests
+ * have ids that clients do not use.
  */
 export class UpstreamLink implements Link {
   readonly #transport: Transport;
   readonly #prefix = `bridge-${crypto.randomUUID()}-`;
-  readonly #own = new Map<string, Deferred<unknown>>();
+  /** Requests of the bridge itself. */
+  readonly #own = new PendingRequests();
   #nextId = 1;
   #ended = false;
   #endReason: string | undefined;
@@ -62,8 +63,7 @@ export class UpstreamLink implements Link {
         if (this.#ended) return;
         this.#ended = true;
         this.#endReason = reason;
-        for (const answer of this.#own.values()) answer.reject(disconnected(reason));
-        this.#own.clear();
+        this.#own.end(reason);
         events.closed(reason);
       },
     });
@@ -90,10 +90,10 @@ export class UpstreamLink implements Link {
     if (this.#ended) return Promise.reject(disconnected(this.#endReason));
     const id = JSON.stringify(`${this.#prefix}${this.#nextId}`);
     this.#nextId += 1;
-    const answer = createDeferred<unknown>();
-    this.#own.set(id, answer);
-    this.#transport.send(formatRequest(id, method, params));
-    return answer.promise;
+    const text = formatRequest(id, method, params);
+    const answer = this.#own.add(id, method, text.length);
+    this.#transport.send(text);
+    return answer;
   }
 
   notify(method: string, params: unknown): void {
@@ -120,13 +120,9 @@ export class UpstreamLink implements Link {
   #settle(message: RelayedMessage): boolean {
     const { envelope } = message;
     if (envelope.kind !== "response" && envelope.kind !== "error") return false;
-    const answer = this.#own.get(envelope.id);
-    if (answer === undefined) return false;
-    this.#own.delete(envelope.id);
+    if (this.#own.methodOf(envelope.id) === undefined) return false;
     const whole = message.whole() as Extract<Message, { kind: "response" | "error" }>;
     message.release();
-    if (whole.kind === "response") answer.resolve(whole.result);
-    else answer.reject(fromWire(whole.error));
-    return true;
+    return this.#own.settle(whole);
   }
 }

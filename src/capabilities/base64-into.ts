@@ -20,7 +20,7 @@ export function base64Into(target: Buffer, start: number, bytes: Uint8Array): nu
   return end;
 }
 
-/** Bytes as base64, between two pieces of ASCII. Written into `target` if given, which must have room for them. */
+/** Encodes bytes as base64 between two pieces of ASCII, into `target` if given, which must have room for them. */
 export function base64Between(before: string, bytes: Uint8Array, after: string, target?: Buffer): Buffer {
   const buffer = target ?? Buffer.allocUnsafeSlow(before.length + base64Length(bytes.length) + after.length);
   const start = buffer.write(before, "latin1");

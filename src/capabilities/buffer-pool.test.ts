@@ -14,7 +14,7 @@ it("hands out again what was given back, and no more than so many", () => {
   expect(pool.take()).not.toBe(second);
 });
 
-it("lets go of what nobody has used for a while, and starts again after that", () => {
+it("lets go of what has not been used for a while, and starts again after that", () => {
   const pool = new BufferPool({ bytes: 8, maxFree: 1 });
   const first = pool.take();
   pool.giveBack(first);

@@ -29,7 +29,7 @@ async function roundsDuring(done: Promise<unknown>): Promise<number> {
   return rounds;
 }
 
-it("lets others go on several times during long work", async () => {
+it("lets others continue several times during long work", async () => {
   expect(await roundsDuring(work(100))).toBeGreaterThanOrEqual(8);
 });
 

@@ -2,6 +2,7 @@ import { tokenSubprotocols } from "../base/subprotocol-token.ts";
 import { connectBrowserWebSocket } from "../transport/websocket/browser-websocket.ts";
 import type { Transport } from "../transport/transport.ts";
 import { type ConnectOptions, connectTimeout, openHost } from "./host/open-host.ts";
+import { checkTarget } from "./link/check-target.ts";
 import {
   inProcess,
   type InProcessServer,
@@ -12,11 +13,12 @@ import {
 } from "./link/connectors.ts";
 import type { Host } from "./host/host.ts";
 
-/** Where a server is, for a program in a browser. */
+/** Address of a server for a program in a browser. */
 export type BrowserConnectTarget = string | URL | Transport | OpenTransport | InProcessServer;
 
 /** Connects to a server and opens a session. A lost connection is replaced without losing output. */
 export async function connect(target: BrowserConnectTarget, options: ConnectOptions = {}): Promise<Host> {
+  checkTarget(target);
   const { onMessage } = options;
   if (typeof target === "string" || target instanceof URL) {
     const url = String(target);

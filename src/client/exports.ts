@@ -11,7 +11,7 @@ export {
   UsageError,
 } from "../base/errors.ts";
 export type { Logger } from "../base/logger.ts";
-export type { ClientRights } from "../protocol/server-status.ts";
+export type { ClientRights } from "../protocol/server.ts";
 export type { ListedProcess, ProcessUsage } from "../protocol/process-extensions.ts";
 export type { Enforced, Keep, ProcessLimits, SignalName } from "../protocol/process.ts";
 export {
@@ -27,7 +27,6 @@ export type { MethodName, Params, Result } from "../protocol/index.ts";
 export type { Transport } from "../transport/transport.ts";
 export type { RequestOptions } from "./calls/caller.ts";
 export type { AttachKeptOptions } from "./process/attach-kept.ts";
-export type { DetachOptions } from "./process/detach-kept.ts";
 export type { CollectOptions } from "./process/collect.ts";
 export type { ConnectOptions } from "./host/open-host.ts";
 export type { InProcessServer, OpenTransport } from "./link/connectors.ts";
@@ -58,8 +57,13 @@ export {
   type ShellOptions,
 } from "./host/host.ts";
 export { connectLazily, type LazyHost } from "./host/lazy.ts";
-export type { OutputChoice, OutputOptions } from "./process/output-options.ts";
-export { type CommunicateOptions, RemoteProcess, type WaitOptions } from "./process/remote-process.ts";
+export type { OutputChoice, OutputOptions } from "./process/output-reader.ts";
+export {
+  type CommunicateOptions,
+  type DetachOptions,
+  RemoteProcess,
+  type WaitOptions,
+} from "./process/remote-process.ts";
 export type { ScreenSnapshot, Snapshot, StreamSnapshot } from "./process/snapshot.ts";
 export type { ExitReport, Gap, OutputChunk, ProcessEvent, StartedEvent } from "./routes/process-events.ts";
 export { SpawnError } from "./process/spawn-error.ts";
@@ -70,7 +74,7 @@ export type { InputChunk, InputSource } from "./process/input-source.ts";
 export type { LineOptions } from "./process/line-reader.ts";
 export type { NodeWritable, PipeOptions } from "./process/output-streams.ts";
 export type { ShellValue } from "./process/shell-script.ts";
-export type { Argv, StartOptions, TerminalOptions } from "./process/start-request.ts";
+export type { Argv, Command, StartOptions, TerminalOptions } from "./process/start-request.ts";
 export type { DecideNetwork, NetworkAccess, NetworkRequest } from "./routes/network-access.ts";
 export type { TcpOptions, TcpStream } from "./tcp/tcp-stream.ts";
 export * from "./tools/index.ts";

@@ -7,6 +7,7 @@ export {
   type NodeConnectOptions,
   type ServerCommand,
 } from "./host/connect.ts";
+export type { RelayTarget } from "./host/relay-url.ts";
 export * from "./exports.ts";
 export { connectLocal, type LocalOptions } from "./host/local.ts";
 export type { Executor, ExecutorChange } from "./host/executor.ts";

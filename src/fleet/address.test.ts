@@ -6,9 +6,8 @@ import type { PeerCertificate } from "node:tls";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createAuthority, type Authority, type Issued } from "../../test/fixtures/certificates.ts";
 import { UsageError } from "../base/errors.ts";
-import { inboxOf, natsOptions } from "./address.ts";
+import { inboxOf, natsOptions, readLoginFile } from "./address.ts";
 import type { FleetAddress } from "./fleet-address.ts";
-import { readLoginFile } from "./login-file.ts";
 
 const SEED = "SUACSSL3UAHUDXKFSNVUZRF5UHPMWZ6BFDTJ7M6USDXIEDNPPQYYYCU3VY";
 const PLAIN = "nats://127.0.0.1:4222";
@@ -60,24 +59,20 @@ test("an nkey is found among comments, and signs what the server says", () => {
 
 test.each<[string, () => Partial<FleetAddress>, string]>([
   ["no server", () => ({ servers: [] }), "a fleet needs at least one NATS server"],
-  ["a user in the address", () => ({ servers: "nats://anna:secret@host:4222" }), "a URL with a user"],
+  ["a user in the address", () => ({ servers: "nats://anna:secret@host:4222" }), "URL contains a user"],
   ["another scheme", () => ({ servers: "ws://host:4222" }), "expected nats://HOST:PORT or tls://HOST:PORT"],
-  ["a path", () => ({ servers: "nats://host:4222/path" }), "invalid server of a fleet"],
-  ["a port that cannot be", () => ({ servers: "nats://host:99999999" }), "invalid server of a fleet"],
-  ["a second server that is none", () => ({ servers: [PLAIN, "host"] }), 'invalid server of a fleet "host"'],
+  ["a path", () => ({ servers: "nats://host:4222/path" }), "invalid fleet server"],
+  ["a port that cannot be", () => ({ servers: "nats://host:99999999" }), "invalid fleet server"],
+  ["a second server that is none", () => ({ servers: [PLAIN, "host"] }), 'invalid fleet server "host"'],
   [
     "two ways to enter",
     () => ({ nkey: "a", user: "b", password: "c" }),
     "one of `credentials`, `nkey` and `user`",
   ],
-  ["a user without a password", () => ({ user: "anna" }), "needs both: `user` and `password`"],
-  ["a password without a user", () => ({ password: "x" }), "needs both: `user` and `password`"],
-  [
-    "a certificate without a key",
-    () => ({ servers: SECURE, cert: own.cert }),
-    "needs both: `cert` and `key`",
-  ],
-  ["a key without a certificate", () => ({ servers: SECURE, key: own.key }), "needs both: `cert` and `key`"],
+  ["a user without a password", () => ({ user: "anna" }), "needs both `user` and `password`"],
+  ["a password without a user", () => ({ password: "x" }), "needs both `user` and `password`"],
+  ["a certificate without a key", () => ({ servers: SECURE, cert: own.cert }), "needs both `cert` and `key`"],
+  ["a key without a certificate", () => ({ servers: SECURE, key: own.key }), "needs both `cert` and `key`"],
   ["an authority without TLS", () => ({ ca: authority.ca }), "need servers with tls://"],
   ["a certificate without TLS", () => ({ cert: own.cert, key: own.key }), "need servers with tls://"],
   ["TLS for some servers", () => ({ servers: [SECURE, PLAIN] }), "either all servers of a fleet have tls://"],
@@ -89,18 +84,18 @@ test.each<[string, () => Partial<FleetAddress>, string]>([
   [
     "the key of another certificate",
     () => ({ servers: SECURE, cert: own.cert, key: other.key }),
-    "is not that of the certificate",
+    "does not match",
   ],
   [
     "a key that is none",
     () => ({ servers: SECURE, cert: own.cert, key: file("key", "?") }),
     "is not a private key in PEM format",
   ],
-  ["a file without a seed", () => ({ nkey: file("empty", "nothing here") }), "holds no seed of an nkey"],
+  ["a file without a seed", () => ({ nkey: file("empty", "nothing here") }), "does not contain an nkey seed"],
   [
     "credentials that are none",
     () => ({ credentials: file("creds", "?") }),
-    "cannot enter the fleet with the file",
+    "cannot log in to the fleet with the file",
   ],
   ["a file that is missing", () => ({ nkey: join(folder, "missing") }), "cannot read the nkey of the fleet"],
 ])("an address with %s is refused", (_, more, why) => {

@@ -25,14 +25,14 @@ export interface AnswerOptions {
 }
 
 export interface AnsweredDials {
-  /** Answers nobody any more, and ends the connections with the reason. */
+  /** Stops answering, and ends the connections with the reason. */
   close(reason: string): void;
 }
 
-/** Answers those who dial an executor. */
+/** Answers dials to an executor. */
 export function answerDials({ bus, id, instance, maxMessageBytes, admit }: AnswerOptions): AnsweredDials {
   const mailboxes = new Mailboxes(bus, executorInbox(id, instance), isClientInbox);
-  /** By inbox of the client: a dial that is repeated gets the same answer. */
+  /** By the client's inbox: a repeated dial gets the same answer. */
   const accepted = new Map<string, { readonly subject: string; readonly connection: VirtualConnection }>();
   const pending = new Set<string>();
   const unsubscribe = bus.subscribe(dialSubject(id), (message) => void answer(message));
@@ -73,7 +73,7 @@ export function answerDials({ bus, id, instance, maxMessageBytes, admit }: Answe
     { version, token }: Readonly<Record<string, unknown>>,
   ): Promise<void> {
     if (version !== FLEET_PROTOCOL) {
-      refuse(client, `the executor speaks version ${FLEET_PROTOCOL} of the protocol of the fleet`, 400);
+      refuse(client, `the executor speaks version ${FLEET_PROTOCOL} of the fleet protocol`, 400);
       return;
     }
     const from = `fleet ${client.split(".")[1]}`;
@@ -92,7 +92,7 @@ export function answerDials({ bus, id, instance, maxMessageBytes, admit }: Answe
       isDialler: false,
       peerName: "client",
       from,
-      ...(maxMessageBytes === undefined ? {} : { maxMessageBytes }),
+      maxMessageBytes,
       ended: () => {
         mailbox.remove();
         accepted.delete(client);

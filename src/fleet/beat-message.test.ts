@@ -55,7 +55,7 @@ test("a beat is read up to 16 KiB", () => {
   expect(decodeBeat(Buffer.from(text.padEnd(16 * 1024 + 1, " ")))).toBeUndefined();
 });
 
-test("members that nobody knows are left out", () => {
+test("unknown members are left out", () => {
   expect(decodeBeat(encodeBeat({ ...BEAT, more: 1 } as Beat))).toEqual(BEAT);
 });
 

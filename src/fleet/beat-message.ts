@@ -1,3 +1,4 @@
+import { defined } from "../base/defined.ts";
 import { type Beat, STATES } from "./beat.ts";
 import { MAX_LABELS } from "./labels.ts";
 import { FLEET_PROTOCOL, isExecutorId } from "./subjects.ts";
@@ -5,14 +6,16 @@ import { FLEET_PROTOCOL, isExecutorId } from "./subjects.ts";
 const MAX_TEXT_CHARACTERS = 256;
 /** The last moment that a Date can hold. */
 const MAX_TIME_MS = 8.64e15;
-/** More than one with as many labels as there may be. */
+/** More than a beat with the maximum of labels. */
 const MAX_BEAT_BYTES = 16 * 1024;
 
 export function encodeBeat(beat: Beat): Buffer {
   return Buffer.from(JSON.stringify({ protocol: FLEET_PROTOCOL, ...beat }));
 }
 
-/** Undefined for anything else. Whoever may publish beats must not be able to put anything else into the list. */
+/**
+ * Undefined for anything invalid: a client that may publish beats must not be able to put anything else into the list.
+ */
 export function decodeBeat(data: Buffer): Beat | undefined {
   if (data.length > MAX_BEAT_BYTES) return undefined;
   let value: unknown;
@@ -32,8 +35,7 @@ export function decodeBeat(data: Buffer): Beat | undefined {
   if (!isState(state)) return undefined;
   const known = readLabels(labels);
   if (known === undefined || (version !== undefined && !isText(version))) return undefined;
-  const beat: Beat = { id, run, since, labels: known, running, free, load, state };
-  return version === undefined ? beat : { ...beat, version };
+  return { id, run, since, labels: known, running, free, load, state, ...defined({ version }) };
 }
 
 function readLabels(value: unknown): Record<string, string> | undefined {

@@ -1,6 +1,6 @@
 export const STATES = ["ready", "cordoned", "draining", "gone"] as const;
 
-/** What an executor announces about itself, every two seconds and whenever it is asked. */
+/** An executor's announcement of itself, every two seconds and when it is called. */
 export interface Beat {
   readonly id: string;
   /** Name of this run of its program. */
@@ -12,15 +12,15 @@ export interface Beat {
   readonly labels: Readonly<Record<string, string>>;
   /** Processes that run. */
   readonly running: number;
-  /** How many more it is meant to run. */
+  /** How many more processes it should run. */
   readonly free: number;
   /** Average number of runnable programs of its machine in the last minute, for each of its cores. */
   readonly load: number;
-  /** Whether it is to get new work: an operator may have cordoned it. `gone` is its last beat. */
+  /** Whether it should get new work: an operator may have cordoned it. `gone` is its last beat. */
   readonly state: (typeof STATES)[number];
 }
 
-/** Whether one run replaces another one of the same name. */
+/** Whether one run replaces another of the same name. */
 export function isNewer(one: Pick<Beat, "since" | "run">, other: Pick<Beat, "since" | "run">): boolean {
   return one.since === other.since ? one.run > other.run : one.since > other.since;
 }

@@ -4,7 +4,7 @@ export interface BusMessage {
   readonly data: Buffer;
   /** Subject for an answer. */
   readonly reply: string | undefined;
-  /** The bus answers so, without data, if nobody receives the subject of a message that asked for an answer. */
+  /** True, without data, if the subject of a message that asked for an answer has no receivers. */
   readonly isUndeliverable: boolean;
 }
 
@@ -13,7 +13,7 @@ export interface BusEvents {
   disconnected?(): void;
   /** Connected again: messages of the meantime may be lost, in both directions. */
   reconnected(): void;
-  /** The bus can be reached, but does not let this program in again. It goes on trying. */
+  /** The bus can be reached, but rejects this program when it reconnects. It keeps trying. */
   refused?(reason: string): void;
   /** The bus does not allow this program to publish to the subject, or to subscribe to it. */
   denied?(subject: string): void;

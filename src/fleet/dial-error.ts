@@ -2,7 +2,7 @@ import { ConnectionError } from "../base/errors.ts";
 
 type Details = ConstructorParameters<typeof ConnectionError>[1];
 
-/** An executor of a fleet could not be reached, or refused. For those who use the library it is a ConnectionError. */
+/** An executor of a fleet could not be reached, or refused. Users of the library see a ConnectionError. */
 export class DialError extends ConnectionError {
   override readonly name = "ConnectionError";
   readonly #why: string;

@@ -23,13 +23,13 @@ test("an executor that is not there is told soon, but not while it may only move
   expect(failure).toMatchObject({ code: "CONNECTION_CLOSED", message: NOT_CONNECTED });
 });
 
-test("an executor that is not there is told as such, however little time there is", async () => {
+test("an executor that is not there is reported as missing, however little time there is", async () => {
   const dialled = settled(dialFrom(new FakeNats().connect(), "web-1", { timeoutMs: 500 }));
   await wait(501);
   expect(await dialled).toMatchObject({ code: "CONNECTION_CLOSED", message: NOT_CONNECTED });
 });
 
-test("an executor that has come back and does not answer is not told as one that is away", async () => {
+test("an executor that has come back and does not answer is not reported as away", async () => {
   const nats = new FakeNats();
   const dialled = settled(dialFrom(nats.connect(), "a", { timeoutMs: 5_000 }));
   await wait(1_000);
@@ -104,7 +104,7 @@ test("a dial that has succeeded asks nobody again, and neither its time nor its 
   expect([executor.messages, client.messages]).toEqual([["question"], ["answer"]]);
 });
 
-test("a reason of any length is told in part", async () => {
+test("a reason of any length is reported in part", async () => {
   const nats = new FakeNats();
   answer(nats, async () => ({ refusal: "x".repeat(1_000_000), status: 503 }));
   const dialled = settled(dialFrom(nats.connect(), "a"));
@@ -165,7 +165,7 @@ test("a dial that is lost is repeated, and one whose answer is lost leads to one
   expect(executor.messages).toEqual(["hello"]);
 });
 
-test("of two executors with one name, one is chosen and the other one is told", async () => {
+test("of two executors with one name, one is chosen and the other one is notified", async () => {
   const nats = new FakeNats();
   const [first, second] = [answer(nats, undefined, "run-1"), answer(nats, undefined, "run-2")];
   const bus = nats.connect();
@@ -184,7 +184,7 @@ test("of two executors with one name, one is chosen and the other one is told", 
   expect(client.closed).toBeUndefined();
 });
 
-test("an executor that was not chosen, and was not told, does not end the connection of the other", async () => {
+test("an executor that was not chosen, and was not notified, does not end the connection of the other", async () => {
   const nats = new FakeNats();
   answer(nats, undefined, "run-1");
   answer(nats, undefined, "run-2");
@@ -227,12 +227,8 @@ test("a connection that the executor has forgotten ends at the next question", a
 });
 
 test.each([
-  [
-    "a version that is not spoken",
-    { version: 2 },
-    "the executor speaks version 1 of the protocol of the fleet",
-  ],
-  ["no version", {}, "the executor speaks version 1 of the protocol of the fleet"],
+  ["a version that is not spoken", { version: 2 }, "the executor speaks version 1 of the fleet protocol"],
+  ["no version", {}, "the executor speaks version 1 of the fleet protocol"],
 ])("%s is refused", async (_, request, reason) => {
   const nats = new FakeNats();
   answer(nats);
@@ -294,7 +290,7 @@ test("dials beyond those that wait for a decision are refused", async () => {
 });
 
 test.each(["", "a.b", "a*", ">", "-a", "a b", "x".repeat(65)])("the name %j is refused", (id) => {
-  expect(() => dialFrom(new FakeNats().connect(), id)).toThrow("invalid name of an executor");
+  expect(() => dialFrom(new FakeNats().connect(), id)).toThrow("invalid executor name");
 });
 
 /** Answers dials for the executor `a`; by default everyone is accepted. */

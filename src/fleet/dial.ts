@@ -27,7 +27,7 @@ export interface DialOptions {
 export type FollowRuns = (id: string, heard: (run: string) => void) => () => void;
 
 /**
- * Opens a connection to an executor. Rejects with a DialError, soon if there is no such executor, or with the
+ * Opens a connection to an executor. Rejects with a DialError, soon if the executor does not exist, or with the
  * signal's reason.
  */
 export function dial(
@@ -42,7 +42,7 @@ export function dial(
     let connection: VirtualConnection | undefined;
     let chosen: string | undefined;
     let absentSince: number | undefined;
-    /** Whether nobody has received the last question. */
+    /** Whether the last question had no receivers. */
     let isAbsent = false;
     let askAgain: NodeJS.Timeout | undefined;
     const mailbox = mailboxes.add((message) => {
@@ -84,8 +84,9 @@ export function dial(
     });
     const ask = (): void => {
       isAbsent = false;
-      const request = { version: FLEET_PROTOCOL, ...(token === undefined ? {} : { token }) };
-      if (bus.isConnected) bus.publish(subject, jsonFrame(FrameKind.dial, request), mailbox.subject);
+      // JSON leaves out a token that is undefined.
+      const frame = jsonFrame(FrameKind.dial, { version: FLEET_PROTOCOL, token });
+      if (bus.isConnected) bus.publish(subject, frame, mailbox.subject);
     };
     const repeat = setInterval(ask, REPEAT_MS);
     signal?.addEventListener("abort", abort, { once: true });
@@ -141,7 +142,7 @@ export function dial(
       });
       const unfollow = followRuns?.(id, (other) => {
         heard = other;
-        // A beat alone ends nothing: whoever may publish one could otherwise end connections with it.
+        // A beat alone does not end anything: otherwise anyone who may publish one could end connections.
         if (other !== run) opened.ask();
       });
       connection = opened;

@@ -12,7 +12,7 @@ const wait = useMovedClock();
 const LISTED_MS = 270;
 const IDLE = { running: 0, free: 4, load: 0.5, state: "ready" } as const;
 
-test("the list is complete at once, also if nobody is there", async () => {
+test("the list is complete at once, even if there are no executors", async () => {
   const empty = enter(new FakeNats());
   await wait(260);
   expect(empty.outcome).toBe("complete");
@@ -64,7 +64,7 @@ test.each(["exec.*.beat", "fleet.call", "_INBOX.me.*"])(
   },
 );
 
-test("a bus that has ended is told to everyone who lists or dials", async () => {
+test("a bus that has ended is reported to everyone who lists or dials", async () => {
   const nats = new FakeNats();
   join(nats, "a");
   const { bus, link, states } = await afterwards(enter(nats), LISTED_MS);

@@ -13,7 +13,7 @@ import { openBus, type OpenBusOptions } from "./open-bus.ts";
 import { Roster, type RosterChange } from "./roster.ts";
 import { BEATS, isConnectionOfExecutor, ROLL_CALL } from "./subjects.ts";
 
-/** A bus of which this end is the only user. */
+/** A bus with this end as its only user. */
 export interface OwnBus extends Bus {
   flush(): Promise<void>;
   close(): Promise<void>;
@@ -30,10 +30,10 @@ export class FleetLink {
   readonly #unwatch: () => void;
   /** Changes with each connection to NATS: an answer to an earlier one may be lost. */
   #epoch = 0;
-  /** For everyone who wants to know how executors are now. */
+  /** Shared by everyone who wants the current state of the executors. */
   #lastCall: Promise<void> = Promise.resolve();
   #nextCall: Promise<void> | undefined;
-  /** A subject without which there is no list. */
+  /** A subject without which the executors cannot be listed. */
   #denied: string | undefined;
   #endReason: string | undefined;
 
@@ -86,7 +86,7 @@ export class FleetLink {
     for (let calling = this.#roster.ready; ; calling = this.#roster.call()) {
       const epoch = this.#epoch;
       await this.#bus.flush().catch(() => {}); // NATS is away again, which the end of the loop sees.
-      // A denial comes before the answer to the flush, but is reported in a later step.
+      // A denial arrives before the answer to the flush, but is reported in a later turn.
       await nextTurn();
       if (this.#denied !== undefined)
         throw new ConnectionError(
@@ -101,7 +101,7 @@ export class FleetLink {
 
   /** Resolves when everyone has announced its condition. */
   refresh(): Promise<void> {
-    // A call that is under way may have been answered before. Whoever comes meanwhile shares the next one.
+    // A call in progress may already have been answered. Requests that arrive meanwhile share the next one.
     this.#nextCall ??= this.#lastCall.then(() => {
       this.#nextCall = undefined;
       this.#lastCall = this.#roster.call();

@@ -5,9 +5,9 @@ export const FrameKind = {
   piece: 1,
   /** The last or only piece of a message. */
   last: 2,
-  /** Nothing follows. */
+  /** The last frame. */
   end: 3,
-  /** What was received, what may be sent, and what has been sent. */
+  /** Progress: received, allowed to send, and sent. */
   state: 4,
   /** The connection does not exist any more. */
   abort: 5,
@@ -35,7 +35,7 @@ export interface Progress {
   readonly limit: number;
 }
 
-/** What one end sends the other about both directions. */
+/** One end's report about both directions. */
 export interface State extends Progress {
   /** Position of the next frame that this end will number. */
   readonly sent: number;
@@ -73,7 +73,7 @@ export function readPosition(frame: Buffer): number {
 export function stateFrame({ received, limit, sent, resend, ask }: State): Buffer {
   const frame = Buffer.allocUnsafe(STATE_BYTES);
   frame[0] = FrameKind.state;
-  // The position of a numbered frame is that of the next one here.
+  // A numbered frame has the position of the next one here.
   frame.writeUIntBE(sent, POSITION, 6);
   stampProgress(frame, { received, limit });
   frame[STATE_FLAGS] = (resend ? RESEND : 0) | (ask ? ASK : 0);
@@ -109,7 +109,7 @@ export function jsonFrame(kind: number, value: object): Buffer {
   return Buffer.concat([Buffer.of(kind), Buffer.from(JSON.stringify(value))]);
 }
 
-/** The object in such a frame; empty if there is none. */
+/** The JSON object in such a frame; empty if there is none. */
 export function readJson(frame: Buffer): Readonly<Record<string, unknown>> {
   try {
     const value: unknown = JSON.parse(frame.toString("utf8", 1));

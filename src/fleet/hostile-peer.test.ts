@@ -27,10 +27,10 @@ test.each([
     receive(executor, frameWith(2 ** 48 - 1));
     const before = nats.publishedBytes;
     for (let at = 0; at < 50; at += 1) executor.transport.send("x".repeat(100_000));
-    expect(executor.closed).toEqual(["a frame violates the protocol of the fleet"]);
+    expect(executor.closed).toEqual(["a frame violates the fleet protocol"]);
     expect(nats.publishedBytes - before).toBeLessThan(WINDOW_BYTES);
     await wait(10);
-    expect(client.closed).toEqual(["a frame violates the protocol of the fleet"]);
+    expect(client.closed).toEqual(["a frame violates the fleet protocol"]);
   },
 );
 
@@ -62,7 +62,7 @@ test("what waits for a reader keeps nothing alive that came with it", () => {
   incoming.take(short.frame);
   const piece = frameIn(Buffer.alloc(64 * 1024), FrameKind.piece, short.frame.length, 16 * 1024);
   incoming.take(piece.frame);
-  // Only what has memory of its own is still as it was.
+  // Only frames with their own memory are unchanged.
   for (const { read } of [short, piece]) read.fill("-");
   incoming.resume();
   const other = frameIn(Buffer.alloc(64 * 1024), FrameKind.piece, incoming.progress.received, 16 * 1024);

@@ -85,17 +85,17 @@ test.each([
   ["a code and a reason", Buffer.from([0x0f, 0xab, 0x6e, 0x6f]), "end 4011 no"],
   ["a code", Buffer.from([0x03, 0xe8]), "end 1000 "],
   ["less than a code", Buffer.from([0x03]), "end 0 "],
-])("nothing is delivered behind an end with %s", (_, body, told) => {
+])("nothing is delivered behind an end with %s", (_, body, expected) => {
   const { incoming, seen } = open();
   incoming.resume();
   const end = frame({ kind: FrameKind.end, at: 0, bytes: HEADER_BYTES + body.length });
   body.copy(end, HEADER_BYTES);
   incoming.take(end);
   incoming.take(frame({ at: end.length, bytes: HEADER_BYTES + 7 }));
-  expect(seen).toEqual([told]);
+  expect(seen).toEqual([expected]);
 });
 
-test("a message in pieces is delivered with its last one, and the next begins anew", () => {
+test("a message in pieces is delivered with its last one, and the next starts again", () => {
   const { incoming, messages } = open({ maxMessageBytes: 2 * MIN_PIECE_BYTES + 1 });
   incoming.resume();
   const piece = HEADER_BYTES + MIN_PIECE_BYTES;

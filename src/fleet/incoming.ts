@@ -17,7 +17,7 @@ export interface IncomingEvents {
   end(code: number, reason: string): void;
 }
 
-/** What became of a frame. */
+/** Outcome for a frame. */
 export type Arrival = "taken" | "repeated" | "gap" | "violation";
 
 /**
@@ -68,7 +68,7 @@ export class Incoming {
     this.#read();
   }
 
-  /** Drops what has not been delivered, and what comes later. */
+  /** Drops what has not been delivered, and everything later. */
   stop(): void {
     this.#isOver = true;
     this.#waiting.clear();

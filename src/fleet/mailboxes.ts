@@ -2,10 +2,10 @@ import { randomBytes } from "node:crypto";
 import type { Bus, BusMessage } from "./bus.ts";
 import { abortFrame } from "./frames.ts";
 
-/** Nobody can guess such a name, which is all that protects a connection from others who may publish to its peer. */
+/** Such a name cannot be guessed, which is all that protects a connection from others who may publish to its peer. */
 const TOKEN_BYTES = 16;
 
-/** One place at which a connection receives. */
+/** An address at which a connection receives. */
 export interface Mailbox {
   readonly subject: string;
   remove(): void;
@@ -15,7 +15,7 @@ export interface Mailbox {
 export class Mailboxes {
   readonly #bus: Bus;
   readonly #prefix: string;
-  /** What is subscribed to. */
+  /** The subject of the subscription. */
   readonly subject: string;
   readonly #receivers = new Map<string, (message: BusMessage) => void>();
   readonly #unsubscribe: () => void;

@@ -13,11 +13,11 @@ const wait = useMovedClock();
 const IDLE: Condition = { running: 0, free: 4, load: 0.5, state: "ready" };
 const BEAT: Beat = { id: "a", run: "r", since: 1, labels: { zone: "eu" }, ...IDLE };
 
-test("executors are listed at once, by name, with what they tell", async () => {
+test("executors are listed at once, by name, with their announcements", async () => {
   const nats = new FakeNats();
   join(nats, "web-2", { labels: { zone: "eu" }, version: "1.2.3" });
   join(nats, "web-1");
-  const { roster } = look(nats);
+  const { roster } = joinAndList(nats);
   await wait(260);
   await roster.ready;
   expect(roster.list()).toMatchObject([
@@ -39,7 +39,7 @@ test("many answers show how soon the list is complete; a few do not", async () =
         executors.publish(reply!, Buffer.alloc(0));
       }
     });
-    const { roster } = look(nats);
+    const { roster } = joinAndList(nats);
     let isReady = false;
     void roster.ready.then(() => (isReady = true));
     await wait(isReadyAfterMs - 10);
@@ -51,15 +51,15 @@ test("many answers show how soon the list is complete; a few do not", async () =
 });
 
 test("the list of an empty fleet does not keep anybody waiting", async () => {
-  const { roster } = look(new FakeNats());
+  const { roster } = joinAndList(new FakeNats());
   await wait(260);
   await roster.ready;
   expect(roster.list()).toEqual([]);
 });
 
-test("a watcher is told who joins, changes and leaves, and nothing twice", async () => {
+test("a watcher learns who joins, changes and leaves, and nothing twice", async () => {
   const nats = new FakeNats();
-  const { changes } = look(nats);
+  const { changes } = joinAndList(nats);
   await wait(100);
   let running = 0;
   const { membership } = join(nats, "a", { condition: () => ({ ...IDLE, running }) });
@@ -75,7 +75,7 @@ test("a watcher is told who joins, changes and leaves, and nothing twice", async
 test("an executor that is silent is gone after some seconds, and is back with its next beat", async () => {
   const nats = new FakeNats();
   const { bus } = join(nats, "a");
-  const { roster, changes } = look(nats);
+  const { roster, changes } = joinAndList(nats);
   await wait(100);
   bus.disconnect();
   await wait(9_000);
@@ -88,7 +88,7 @@ test("an executor that is silent is gone after some seconds, and is back with it
 test("a watcher that lost the bus itself does not think that everyone is gone", async () => {
   const nats = new FakeNats();
   join(nats, "a");
-  const { bus, changes } = look(nats);
+  const { bus, changes } = joinAndList(nats);
   await wait(100);
   bus.disconnect();
   await wait(60_000);
@@ -97,7 +97,7 @@ test("a watcher that lost the bus itself does not think that everyone is gone", 
   expect(changes).toEqual(["joined a 0"]);
 });
 
-test("of two executors with one name the newer stays, and the older is told and cut off", async () => {
+test("of two executors with one name the newer stays, and the older one is notified and cut off", async () => {
   const nats = new FakeNats();
   const older = join(nats, "a");
   await wait(100);
@@ -108,9 +108,9 @@ test("of two executors with one name the newer stays, and the older is told and 
   client.transport.send("x");
   await wait(10);
   const newer = join(nats, "a");
-  const { roster } = look(nats);
+  const { roster } = joinAndList(nats);
   await wait(100);
-  const reason = "a newer executor of the name a has joined the fleet";
+  const reason = "a newer executor named a has joined the fleet";
   expect(client.closed).toEqual([reason]);
   expect([older.replaced, newer.replaced]).toEqual([[true], []]);
   expect(roster.list()).toHaveLength(1);
@@ -142,7 +142,7 @@ test("an executor does not give way to a beat of another name on its own subject
   expect([replaced, bus.isConnected]).toEqual([[], true]);
 });
 
-test("an executor that has left accepts nobody, also whom it was about to accept", async () => {
+test("an executor that has left accepts no one, not even whom it was about to accept", async () => {
   const nats = new FakeNats();
   let decide = (): void => {};
   const decided = new Promise<void>((resolve) => {
@@ -167,7 +167,7 @@ test("an executor that has left is silent, also towards calls that it was about 
   const heard: string[] = [];
   for (const subject of ["_INBOX.caller.*", "exec.a.beat"])
     caller.subscribe(subject, (message) => {
-      // NATS reports that nobody hears the last call.
+      // NATS reports that the last call has no receivers.
       if (!message.isUndeliverable) heard.push(message.subject);
     });
   const call = (number: number): void =>
@@ -258,15 +258,15 @@ test("beats survive being written and read", () => {
 
 test("the list holds a bounded number of executors", async () => {
   const nats = new FakeNats();
-  const { bus, roster } = look(nats);
+  const { bus, roster } = joinAndList(nats);
   await wait(100);
   for (let at = 0; at < 20_050; at += 1) hear(bus, `exec.n${at}.beat`, { ...BEAT, id: `n${at}` });
   expect(roster.list()).toHaveLength(20_000);
 });
 
-test("the list holds a bounded number of bytes, and who is in it stays, whatever it tells", async () => {
+test("the list holds a bounded number of bytes, and who is in it stays, whatever it announces", async () => {
   const nats = new FakeNats();
-  const { bus, roster } = look(nats);
+  const { bus, roster } = joinAndList(nats);
   await wait(100);
   hear(bus, "exec.a.beat", BEAT);
   const labels = Object.fromEntries(numbers(64).map(([key]) => [key, "x".repeat(200)]));
@@ -284,7 +284,7 @@ test("the list holds a bounded number of bytes, and who is in it stays, whatever
 });
 
 test("each who follows an executor hears its runs, and no other's, until he stops", () => {
-  const { bus, roster } = look(new FakeNats());
+  const { bus, roster } = joinAndList(new FakeNats());
   const heard: string[] = [];
   const [first, second] = ["first", "second"].map((name) =>
     roster.follow("a", (run) => void heard.push(`${name} ${run}`)),
@@ -304,7 +304,7 @@ test("each who follows an executor hears its runs, and no other's, until he stop
 });
 
 test("a beat on the subject of another executor is ignored", async () => {
-  const { bus, roster } = look(new FakeNats());
+  const { bus, roster } = joinAndList(new FakeNats());
   hear(bus, "exec.b.beat", BEAT);
   expect(roster.list()).toEqual([]);
   hear(bus, "exec.a.beat", BEAT);
@@ -353,7 +353,7 @@ function join(
   return { bus, membership, accepted, replaced };
 }
 
-function look(nats: FakeNats): { bus: FakeBus; roster: Roster; changes: string[] } {
+function joinAndList(nats: FakeNats): { bus: FakeBus; roster: Roster; changes: string[] } {
   const bus = nats.connect();
   const roster = new Roster(bus, new Mailboxes(bus, "_INBOX.looker", () => false));
   const changes: string[] = [];

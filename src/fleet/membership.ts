@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { defined } from "../base/defined.ts";
 import { type Admission, answerDials, type AnsweredDials } from "./answer-dials.ts";
 import { type Beat, isNewer } from "./beat.ts";
 import { decodeBeat, encodeBeat } from "./beat-message.ts";
@@ -13,7 +14,7 @@ const CALLS_MS = 20;
 /** Further ones hear the beat. */
 const MAX_CALLERS = 1_000;
 
-/** What changes from beat to beat. */
+/** The parts of a beat that change. */
 export type Condition = Pick<Beat, "running" | "free" | "load" | "state">;
 
 export interface MembershipOptions {
@@ -47,18 +48,12 @@ export class Membership {
     const { bus, id, labels = {}, version } = options;
     this.#options = options;
     const run = randomBytes(9).toString("base64url");
-    const self = { id: checkExecutorId(id), run, since: Date.now(), labels };
-    this.#self = version === undefined ? self : { ...self, version };
-    this.#dials = answerDials({
-      bus,
-      id,
-      instance: run,
-      maxMessageBytes: options.maxMessageBytes,
-      admit: options.admit,
-    });
+    this.#self = { id: checkExecutorId(id), run, since: Date.now(), labels, ...defined({ version }) };
+    const { maxMessageBytes, admit } = options;
+    this.#dials = answerDials({ bus, id, instance: run, maxMessageBytes, admit });
     this.#stops = [
       bus.subscribe(beatSubject(id), ({ data }) => this.#hear(decodeBeat(data))),
-      bus.subscribe(ROLL_CALL, ({ reply }) => this.#hearCall(reply)),
+      bus.subscribe(ROLL_CALL, ({ reply }) => this.#answerRollCall(reply)),
       bus.watch({ reconnected: () => this.announce(), ended: () => {} }),
     ];
     this.#timer = setInterval(() => this.announce(), BEAT_MS).unref();
@@ -86,7 +81,7 @@ export class Membership {
     return encodeBeat({ ...this.#self, ...condition, state: state ?? condition.state });
   }
 
-  #hearCall(caller: string | undefined): void {
+  #answerRollCall(caller: string | undefined): void {
     if (caller !== undefined && isClientInbox(caller) && this.#callers.size < MAX_CALLERS)
       this.#callers.add(caller);
     const leftMs = this.#answeredAt + CALLS_MS - performance.now();
@@ -94,7 +89,7 @@ export class Membership {
     else this.#callTimer ??= setTimeout(() => this.#answerCalls(), leftMs).unref();
   }
 
-  /** Whoever calls learns that this executor has answered; its condition comes over its own subject alone. */
+  /** A caller learns that this executor has answered; the condition is sent only on its own subject. */
   #answerCalls(): void {
     clearTimeout(this.#callTimer);
     this.#callTimer = undefined;
@@ -104,12 +99,12 @@ export class Membership {
     this.#callers.clear();
   }
 
-  /** Its own beats come back too. */
+  /** Its own beats are delivered back, too. */
   #hear(beat: Beat | undefined): void {
     if (beat === undefined || beat.id !== this.#self.id) return;
     if (beat.run === this.#self.run || beat.state === "gone") return;
     if (isNewer(beat, this.#self)) {
-      this.leave(`a newer executor of the name ${this.#self.id} has joined the fleet`);
+      this.leave(`a newer executor named ${this.#self.id} has joined the fleet`);
       this.#options.replaced();
       return;
     }

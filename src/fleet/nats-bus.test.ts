@@ -20,39 +20,39 @@ test.each([
   ["expired login", "User Authentication Expired", "it refused the login (User Authentication Expired)"],
 ])("a refused %s is told each time, and another is tried", async (_, said, reason) => {
   const refuses: Act = { ping: `-ERR '${said}'\r\n` };
-  const { told, arrived } = await open([ends(), refuses, refuses, MESSAGE]);
+  const { events, arrived } = await open([ends(), refuses, refuses, MESSAGE]);
   await arrived;
-  expect(told).toEqual(["disconnected", `refused: ${reason}`, `refused: ${reason}`, "reconnected"]);
+  expect(events).toEqual(["disconnected", `refused: ${reason}`, `refused: ${reason}`, "reconnected"]);
 });
 
-test("a subject that is not permitted is told, and the connection goes on", async () => {
-  const { told, arrived } = await open([
+test("a subject that is not permitted is reported, and the connection continues", async () => {
+  const { events, arrived } = await open([
     says(`-ERR 'Permissions Violation for Subscription to "y"'\r\nMSG x 1 2\r\nok\r\n`),
   ]);
   await arrived;
-  await expect.poll(() => told).toEqual(["denied: y"]);
+  await expect.poll(() => events).toEqual(["denied: y"]);
 });
 
-const SHORT = "the NATS server allows messages of 262162 bytes only: set its max_payload to 1MB";
+const SHORT = "the NATS server allows messages of 262162 bytes at most: set its max_payload to 1MB";
 
 test("a server that allows too short messages is refused, at once or when it is met again", async () => {
   await expect(open([{ maxPayload: 262_162 }])).rejects.toThrow(SHORT);
-  const { told, arrived } = await open([
+  const { events, arrived } = await open([
     { maxPayload: 262_163, ...ends() },
     { maxPayload: 262_162 },
     { maxPayload: 262_163, ...MESSAGE },
   ]);
   await arrived;
-  expect(told).toEqual(["disconnected", `refused: ${SHORT}`, "reconnected"]);
+  expect(events).toEqual(["disconnected", `refused: ${SHORT}`, "reconnected"]);
 });
 
-test("nothing is published while NATS is away, or after the end, which is told", async () => {
-  const { bus, told } = await open([{}]);
+test("nothing is published while NATS is away, or after the end, which is reported", async () => {
+  const { bus, events } = await open([{}]);
   expect(bus.isConnected).toBe(true);
   await bus.close();
   expect(bus.isConnected).toBe(false);
   bus.publish("x", Buffer.from("late"));
-  await expect.poll(() => told).toEqual(["ended: the connection to NATS is closed"]);
+  await expect.poll(() => events).toEqual(["ended: the connection to NATS is closed"]);
 });
 
 test("what was published is sent before the end", async () => {
@@ -64,14 +64,14 @@ test("what was published is sent before the end", async () => {
   expect(flushing).toHaveBeenCalledOnce();
 });
 
-test("who has stopped watching is told nothing", async () => {
-  const { bus, told, unwatch } = await open([{}]);
+test("a watcher that has stopped is not called", async () => {
+  const { bus, events, unwatch } = await open([{}]);
   unwatch();
   let others = 0;
   bus.watch({ reconnected: () => {}, ended: () => void (others += 1) });
   await bus.close();
   await expect.poll(() => others).toBe(1);
-  expect(told).toEqual([]);
+  expect(events).toEqual([]);
 });
 
 test("short and long messages and those that want an answer arrive in the order they were published", async () => {
@@ -111,7 +111,7 @@ test("a subscription gets the messages of one read synchronously, one after the 
   expect(seen.slice(0, 2)).toEqual(["1", "2"]);
 });
 
-test("a message that nobody receives is reported as undeliverable", async () => {
+test("a message without a receiver is reported as undeliverable", async () => {
   const bus = await openReal();
   const answered = new Promise<BusMessage>((resolve) => bus.subscribe("answers", resolve));
   bus.publish("nobody.is.here", Buffer.from("?"), "answers");
@@ -163,7 +163,7 @@ test("a receiver that throws keeps the connection, and its fault is not swallowe
   expect(faults[0]).toThrow("a fault");
 });
 
-test("a subscription that has ended gets nothing of what is under way, and others go on", async () => {
+test("a subscription that has ended gets nothing of what is under way, and others continue", async () => {
   const bus = await openReal();
   const seen: string[] = [];
   const end = bus.subscribe("x", () => seen.push("ended"));
@@ -193,15 +193,15 @@ test.each([
   // The library reports it there.
   const log = vi.spyOn(console, "log").mockReturnValue();
   onTestFinished(() => log.mockRestore());
-  const { told, arrived } = await open(acts, { pingInterval: 100 });
+  const { events, arrived } = await open(acts, { pingInterval: 100 });
   expect(await arrived).toBe("ok");
-  expect(told).toEqual(reports);
+  expect(events).toEqual(reports);
 });
 
 const STOPS_READING: Act = { subscribe: (socket) => void socket.pause() };
 
 test("a server that stops reading is left, although what was written before cannot be sent", async () => {
-  const { bus, told, arrived } = await open(
+  const { bus, events, arrived } = await open(
     [STOPS_READING, REFUSES, says("MSG x 1 2\r\nok\r\nMSG late 2 2\r\nok\r\n")],
     { pingInterval: 100 },
   );
@@ -218,7 +218,7 @@ test("a server that stops reading is left, although what was written before cann
   expect((await late).subject).toBe("late");
   expect(bus.isConnected).toBe(true);
   const refused = "refused: failed to connect to NATS: it refused the login (Authorization Violation)";
-  expect(told).toEqual(["disconnected", refused, "reconnected"]);
+  expect(events).toEqual(["disconnected", refused, "reconnected"]);
 });
 
 test("a node that stops reading is left for another one of its cluster", async () => {
@@ -230,10 +230,10 @@ test("a node that stops reading is left for another one of its cluster", async (
 });
 
 test("a bus that is closed while it leaves a server that stops reading does not connect again", async () => {
-  const { bus, told } = await open([STOPS_READING], { pingInterval: 100 });
+  const { bus, events } = await open([STOPS_READING], { pingInterval: 100 });
   bus.watch({ disconnected: () => void bus.close(), reconnected: () => {}, ended: () => {} });
   await fillBuffers(bus);
-  await expect.poll(() => told).toEqual(["disconnected", "ended: the connection to NATS is closed"]);
+  await expect.poll(() => events).toEqual(["disconnected", "ended: the connection to NATS is closed"]);
 });
 
 /** Publishes more than the system's buffers hold, after the subscriptions have been sent. */
@@ -255,16 +255,16 @@ async function open(acts: readonly Act[], options: ConnectionOptions = {}, ...ot
   onTestFinished(() => server.close());
   const bus = await NatsBus.open({ servers: [server.url, ...others], ...options });
   onTestFinished(() => bus.close());
-  const told: string[] = [];
+  const events: string[] = [];
   const unwatch = bus.watch({
-    disconnected: () => told.push("disconnected"),
-    reconnected: () => told.push("reconnected"),
-    refused: (reason) => told.push(`refused: ${reason}`),
-    denied: (subject) => told.push(`denied: ${subject}`),
-    ended: (reason) => told.push(`ended: ${reason}`),
+    disconnected: () => events.push("disconnected"),
+    reconnected: () => events.push("reconnected"),
+    refused: (reason) => events.push(`refused: ${reason}`),
+    denied: (subject) => events.push(`denied: ${subject}`),
+    ended: (reason) => events.push(`ended: ${reason}`),
   });
   const arrived = new Promise<string>((resolve) => {
     bus.subscribe("x", ({ data }) => resolve(data.toString()));
   });
-  return { bus, told, unwatch, arrived };
+  return { bus, events, unwatch, arrived };
 }

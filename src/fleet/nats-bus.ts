@@ -19,7 +19,7 @@ import { MAX_PIECE_BYTES } from "./outgoing.ts";
 /** A link that fails silently is noticed within three of these. */
 const PING_MS = 2_000;
 const RECONNECT_MS = 200;
-/** For one attempt to connect: the library does not notice that a server ends in the middle of it. */
+/** Limit for one attempt to connect: the library does not notice if a server dies in the middle of it. */
 export const HANDSHAKE_MS = 5_000;
 const FLUSH_MS = 500;
 
@@ -30,9 +30,9 @@ export class NatsBus implements Bus {
   /** By the functions that open them. Undefined while the connection is being replaced. */
   readonly #subscriptions = new Map<() => Subscription, Subscription | undefined>();
   #connection: NatsConnection;
-  #isConnected = true;
+  isConnected = true;
   #isClosed = false;
-  /** The connection was given up because its peer does not read. */
+  /** The connection was abandoned because its peer does not read. */
   #isAbandoned = false;
 
   private constructor(connection: NatsConnection, options: ConnectionOptions) {
@@ -41,17 +41,13 @@ export class NatsBus implements Bus {
     void this.#follow();
   }
 
-  /** Rejects with a ConnectionError that says what is wrong. */
+  /** Rejects with a ConnectionError that explains the problem. */
   static async open(options: ConnectionOptions): Promise<NatsBus> {
     return new NatsBus(await openConnection(options), options);
   }
 
-  get isConnected(): boolean {
-    return this.#isConnected;
-  }
-
   publish(subject: string, data: Uint8Array, reply?: string): void {
-    if (this.#isConnected)
+    if (this.isConnected)
       this.#connection.publish(subject, data, reply === undefined ? undefined : { reply });
   }
 
@@ -81,31 +77,34 @@ export class NatsBus implements Bus {
     return () => void this.#watchers.delete(events);
   }
 
-  /** What was published before has reached the server. Rejects with a ConnectionError if the connection is lost. */
+  /**
+   * Resolves when everything published so far has reached the server. Rejects with a ConnectionError if the connection
+   * is lost.
+   */
   async flush(): Promise<void> {
     await this.#connection.flush().catch((cause: unknown) => {
       throw new ConnectionError("the connection to NATS was lost", { cause });
     });
   }
 
-  /** What was published is sent before, if that is possible soon. */
+  /** Sends what was published first, if that is possible soon. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    if (this.#isConnected) await settledWithin(this.flush(), FLUSH_MS);
-    this.#isConnected = false;
+    if (this.isConnected) await settledWithin(this.flush(), FLUSH_MS);
+    this.isConnected = false;
     await this.#connection.close();
   }
 
   async #follow(): Promise<void> {
     do await this.#followStatus();
     while (this.#isAbandoned && (await this.#replaceConnection()));
-    this.#isConnected = false;
+    this.isConnected = false;
     const error = await this.#connection.closed();
     const reason = `the connection to NATS is closed${error ? `: ${error.message}` : ""}`;
     for (const watcher of this.#watchers) watcher.ended(reason);
   }
 
-  /** Until the connection is closed. */
+  /** Runs until the connection is closed. */
   async #followStatus(): Promise<void> {
     let abandoning: NodeJS.Timeout | undefined;
     for await (const status of this.#connection.status()) {
@@ -119,7 +118,7 @@ export class NatsBus implements Bus {
         for (const watcher of this.#watchers) watcher.denied?.(status.error.subject);
       if (status.type === "error" && isRefusedLogin(status.error))
         this.#reportRefusal(refusedLogin(status.error));
-      if (status.type !== "reconnect" || this.#isConnected) continue;
+      if (status.type !== "reconnect" || this.isConnected) continue;
       const unfit = unfitReason(this.#connection);
       if (unfit !== undefined) {
         // Publishing would throw, or make the server end the connection again.
@@ -170,13 +169,13 @@ export class NatsBus implements Bus {
 
   /** The library reports each attempt that fails, too. */
   #reportLoss(): void {
-    if (!this.#isConnected) return;
-    this.#isConnected = false;
+    if (!this.isConnected) return;
+    this.isConnected = false;
     for (const watcher of this.#watchers) watcher.disconnected?.();
   }
 
   #reportReturn(): void {
-    this.#isConnected = true;
+    this.isConnected = true;
     for (const watcher of this.#watchers) watcher.reconnected();
   }
 
@@ -205,9 +204,9 @@ async function openConnection(options: ConnectionOptions): Promise<NatsConnectio
 
 /** Why a connection to this NATS server is of no use; undefined if it is. */
 function unfitReason({ info }: NatsConnection): string | undefined {
-  // Without it, the connection is lost again.
+  // Without it, the connection has been lost again.
   if (info === undefined || info.max_payload >= MAX_PIECE_BYTES + HEADER_BYTES) return undefined;
-  return `the NATS server allows messages of ${info.max_payload} bytes only: set its max_payload to 1MB`;
+  return `the NATS server allows messages of ${info.max_payload} bytes at most: set its max_payload to 1MB`;
 }
 
 function isRefusedLogin(error: Error): boolean {
@@ -215,8 +214,8 @@ function isRefusedLogin(error: Error): boolean {
 }
 
 /**
- * Headers are not read: anybody who may publish chooses them, and the library takes minutes to parse many and throws for
- * some names. NATS's own "no responders" message is known by what else it lacks; no other one means anything.
+ * Headers are not read: any publisher chooses them, and the library takes minutes to parse many and throws for some
+ * names. NATS's own "no responders" message is recognized by what it lacks; no other one matters.
  */
 function read({ subject, data, reply = "" }: Msg): BusMessage {
   return {

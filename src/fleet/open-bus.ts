@@ -19,7 +19,7 @@ export async function openBus(
   try {
     return await abortable(opening, signal);
   } catch (error) {
-    // It may still connect, for nobody.
+    // If it connects after all, it is closed.
     void opening.then((late) => late.close()).catch(() => {});
     throw error;
   }

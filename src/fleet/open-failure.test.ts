@@ -31,11 +31,11 @@ test.each([
 
 test.each([
   ["server does not support 'tls'", "the server does not speak TLS"],
-  ["unexpected response from server", "what answers there is not a NATS server"],
+  ["unexpected response from server", "the server there is not a NATS server"],
   ["undefined error", "the server closed the connection without a reason"],
   ["something else", "failed to connect to NATS: something else"],
-])("%j is told as %j", (said, told) => {
-  expect(openFailure(new Error(said)).message).toContain(told);
+])("%j is told as %j", (said, message) => {
+  expect(openFailure(new Error(said)).message).toContain(message);
 });
 
 test.each([
@@ -46,7 +46,7 @@ test.each([
   expect(isAway(openFailure(cause))).toBe(expected);
 });
 
-test("a server that lets nobody in in time may want a certificate", () => {
+test("a server that does not accept the login in time may want a certificate", () => {
   expect(openFailure(new errors.TimeoutError()).message).toContain("check the address, and `cert` and `key`");
 });
 
@@ -57,6 +57,6 @@ test.each([undefined, new Error("undefined error"), new ConnectionError("no caus
   },
 );
 
-test("a certificate that nobody knows is told with what to do", () => {
+test("an unknown certificate is reported with what to do", () => {
   expect(openFailure(wrapped(system("SELF_SIGNED_CERT_IN_CHAIN"))).message).toContain("`ca`");
 });

@@ -21,7 +21,7 @@ interface Kept {
   isRepeated: boolean;
 }
 
-/** A message of which not everything is in frames yet. */
+/** A message that is only partly in frames. */
 interface Waiting {
   readonly parts: readonly Uint8Array[];
   /** The part and the place in it that come next. */
@@ -54,8 +54,9 @@ export class Outgoing {
   readonly #allocate = (bytes: number): Buffer => this.#slabs.take(bytes);
   /** Number of kept frames that have been published since the last loss. */
   #published = 0;
-  #acknowledged = 0;
-  #end = 0;
+  acknowledged = 0;
+  /** Position after the last frame. */
+  end = 0;
   #limit: number;
 
   constructor(options: OutgoingOptions, limit: number) {
@@ -67,15 +68,6 @@ export class Outgoing {
   /** Bytes of messages that are not in frames yet. */
   get queuedBytes(): number {
     return this.#queue.bytes;
-  }
-
-  /** Position after the last frame. */
-  get end(): number {
-    return this.#end;
-  }
-
-  get acknowledged(): number {
-    return this.#acknowledged;
   }
 
   /** True if everything given to it has been received. */
@@ -90,7 +82,7 @@ export class Outgoing {
       this.#fitsNow(message.length * 3)
     ) {
       const bytes = Buffer.byteLength(message);
-      const frame = numberedFrame(FrameKind.last, this.#end, bytes, this.#allocate);
+      const frame = numberedFrame(FrameKind.last, this.end, bytes, this.#allocate);
       frame.write(message, HEADER_BYTES);
       this.#keep(frame);
       flushed?.();
@@ -120,9 +112,9 @@ export class Outgoing {
   /** The peer has received everything before `received`, and admits frames up to `limit`. */
   acknowledge({ received, limit }: Progress): void {
     if (limit > this.#limit) this.#limit = limit;
-    while (received > this.#acknowledged && this.#kept.size > 0) {
+    while (received > this.acknowledged && this.#kept.size > 0) {
       const { frame, isRepeated } = this.#kept.shift()!;
-      this.#acknowledged += frame.length;
+      this.acknowledged += frame.length;
       if (this.#published > 0) this.#published -= 1;
       if (!isRepeated) this.#slabs.give(frame);
     }
@@ -130,7 +122,7 @@ export class Outgoing {
     this.pump();
   }
 
-  /** Publishes again what is not acknowledged. */
+  /** Publishes unacknowledged frames again. */
   sendAgain(): void {
     for (let at = 0; at < this.#published; at += 1) this.#kept.at(at)!.isRepeated = true;
     this.#published = 0;
@@ -161,12 +153,12 @@ export class Outgoing {
 
   /** Whether a message of this length can become a frame without waiting for others. */
   #fitsNow(bytes: number): boolean {
-    return this.#waiting.size === 0 && this.#end + HEADER_BYTES + bytes <= this.#limit;
+    return this.#waiting.size === 0 && this.end + HEADER_BYTES + bytes <= this.#limit;
   }
 
   #keep(frame: Buffer): void {
     this.#kept.push({ frame, isRepeated: false });
-    this.#end += frame.length;
+    this.end += frame.length;
   }
 
   /** Makes the next frame of what waits. False if nothing waits, or the receiver does not admit it yet. */
@@ -174,18 +166,18 @@ export class Outgoing {
     const next = this.#waiting.peek();
     if (next === undefined) return false;
     if (Buffer.isBuffer(next)) {
-      if (this.#end + HEADER_BYTES + next.length > this.#limit) return false;
-      const frame = numberedFrame(FrameKind.end, this.#end, next.length);
+      if (this.end + HEADER_BYTES + next.length > this.#limit) return false;
+      const frame = numberedFrame(FrameKind.end, this.end, next.length);
       next.copy(frame, HEADER_BYTES);
       this.#waiting.shift();
       this.#keep(frame);
       return true;
     }
     const bytes = Math.min(next.left, MAX_PIECE_BYTES);
-    if (this.#end + HEADER_BYTES + bytes > this.#limit) return false;
+    if (this.end + HEADER_BYTES + bytes > this.#limit) return false;
     const isLast = bytes === next.left;
     const kind = isLast ? FrameKind.last : FrameKind.piece;
-    const frame = numberedFrame(kind, this.#end, bytes, this.#allocate);
+    const frame = numberedFrame(kind, this.end, bytes, this.#allocate);
     copyBytes(next, frame, bytes);
     this.#keep(frame);
     if (isLast) {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { renewedLogin } from "./renewed-login.ts";
+import { renewedLogin } from "./address.ts";
 
 const login = (held: Uint8Array) => () => {
   const text = Buffer.from(held).toString();
@@ -22,7 +22,7 @@ test("a login uses what its file holds now, and what it held last while it canno
   }
 });
 
-test("a file that could never be used is told", () => {
+test("a file that could never be used is reported", () => {
   expect(() =>
     renewedLogin(() => {
       throw new Error("no file");

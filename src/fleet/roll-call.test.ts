@@ -17,7 +17,7 @@ test("an executor that answers a call all the time keeps nobody from the list fo
     const timer = setInterval(() => bus.publish(reply!, Buffer.alloc(0)), 10);
     setTimeout(() => clearInterval(timer), 60_000);
   });
-  const { roster, isReady } = look(nats);
+  const { roster, isReady } = joinAndList(nats);
   await wait(1_000);
   expect(isReady()).toBe(false);
   await wait(2_100);
@@ -25,10 +25,10 @@ test("an executor that answers a call all the time keeps nobody from the list fo
   expect(roster.list().map(({ id }) => id)).toEqual(["a"]);
 });
 
-test("an executor that says in the name of NATS that nobody is there hides nobody", async () => {
+test("an executor that pretends to be NATS and reports no executors hides none", async () => {
   const nats = new FakeNats();
   const eve = nats.connect();
-  const { bus, roster, isReady } = look(nats, () => {
+  const { bus, roster, isReady } = joinAndList(nats, () => {
     eve.subscribe("fleet.call", ({ reply }) =>
       bus.receive({ subject: reply!, data: Buffer.alloc(0), reply: undefined, isUndeliverable: true }),
     );
@@ -52,9 +52,9 @@ test("a program that was suspended reads the answers that came meanwhile before 
     far.subscribe("fleet.call", ({ reply }) => {
       caller = reply!;
     });
-    const { bus, isReady } = look(nats);
+    const { bus, isReady } = joinAndList(nats);
     await wait(20);
-    // Timers that are due come first when a program goes on, then what it has received.
+    // When a program continues, due timers run first, then it reads what it has received.
     vi.advanceTimersByTime(1_500);
     bus.receive({ subject: caller, data: Buffer.alloc(0), reply: undefined, isUndeliverable: false });
     await nextTurn();
@@ -98,8 +98,8 @@ function join(nats: FakeNats, id: string): Membership {
   });
 }
 
-/** Lists the fleet. Whoever joins in `before` hears its call. */
-function look(
+/** Lists the fleet. An executor that joins in `before` receives its call. */
+function joinAndList(
   nats: FakeNats,
   before: () => void = () => {},
 ): { bus: FakeBus; roster: Roster; isReady: () => boolean } {

@@ -7,27 +7,31 @@ import { beatSubject, BEATS, ROLL_CALL } from "./subjects.ts";
 /** An executor that is silent for so long is gone. Beats come every two seconds. */
 const SILENCE_MS = 7_000;
 const CHECK_MS = 500;
-/** A call is over when nobody has answered for so long: everyone answers at once, but may be far away, or busy. */
+/** A call is over when no answer has arrived for this long: executors answer at once, but may be far away, or busy. */
 const QUIET_MS = 250;
-/** So many answers show how far apart they come. The call is over after twice the longest pause, but not before this. */
+/**
+ * This many answers show how far apart they arrive. The call is then over after twice the longest pause, but not before
+ * this.
+ */
 const MANY_ANSWERS = 100;
 const MIN_QUIET_MS = 20;
 const MAX_QUIET_MS = 50;
-const LOOK_AT_CALL_MS = 5;
-/** A look that comes late counts no more: what came while this program stood still is read only after it. */
-const MAX_LOOK_MS = 2 * LOOK_AT_CALL_MS;
-/** The first answer may come from far away. If nobody is there, NATS says so. */
+const CHECK_CALL_MS = 5;
+/** A late check does not count: what arrived while this program stood still is read only after it. */
+const MAX_CHECK_MS = 2 * CHECK_CALL_MS;
+/** The first answer may come from far away. If there are no executors, NATS says so. */
 const FIRST_ANSWER_MS = 1_000;
 /** An executor that answers all the time must not keep anybody from the list. */
 const LONGEST_CALL_MS = 3_000;
-/** Both bound what anybody who may publish beats can make others keep. A beat has about 300 bytes. */
+/** Both bound what a publisher of beats can make others keep. A beat has about 300 bytes. */
 const MAX_EXECUTORS = 20_000;
 const MAX_BEATS_BYTES = 64 * 1024 * 1024;
 
 /** A change of the list. */
-export type RosterChange =
-  | { readonly kind: "joined" | "changed"; readonly executor: Beat }
-  | { readonly kind: "left"; readonly executor: Beat };
+export interface RosterChange {
+  readonly kind: "joined" | "changed" | "left";
+  readonly executor: Beat;
+}
 
 interface Entry {
   readonly beat: Beat;
@@ -40,10 +44,10 @@ export class Roster {
   readonly #bus: Bus;
   readonly #mailboxes: Mailboxes;
   readonly #entries = new Map<string, Entry>();
-  /** Of all their beats. */
+  /** Total size of their beats. */
   #bytes = 0;
   readonly #watchers = new Set<(change: RosterChange) => void>();
-  /** Those who want every beat of an executor, by its name. */
+  /** Followers of an executor's beats, by its name. */
   readonly #followers = new Map<string, Set<(run: string) => void>>();
   readonly #stops: readonly (() => void)[];
   readonly #timer: NodeJS.Timeout;
@@ -56,12 +60,12 @@ export class Roster {
     this.#stops = [
       bus.subscribe(BEATS, ({ subject, data }) => {
         const beat = decodeBeat(data);
-        // Nobody can speak for another executor: NATS can restrict who publishes to a subject.
+        // An executor cannot speak for another one: NATS can restrict who publishes to a subject.
         if (beat !== undefined && subject === beatSubject(beat.id)) this.#hear(beat, data.length);
       }),
       bus.watch({
         reconnected: () => {
-          // Nobody was heard meanwhile, which proves nothing.
+          // This program received nothing in the meantime, so silence proves nothing.
           const now = performance.now();
           for (const entry of this.#entries.values()) entry.heardAt = now;
           void this.call();
@@ -113,14 +117,14 @@ export class Roster {
         const many = Math.max(MIN_QUIET_MS, 2 * longestPauseMs);
         const quietMs = answers < MANY_ANSWERS ? QUIET_MS : Math.min(MAX_QUIET_MS, many);
         const now = performance.now();
-        silentMs += Math.min(now - Math.max(checkedAt, answeredAt), MAX_LOOK_MS);
+        silentMs += Math.min(now - Math.max(checkedAt, answeredAt), MAX_CHECK_MS);
         checkedAt = now;
         const leftMs = Math.min(quietMs - silentMs, calledAt + LONGEST_CALL_MS - now);
         // Answers that come meanwhile may make it shorter.
-        if (leftMs > 0) timer = setTimeout(check, Math.min(Math.ceil(leftMs), LOOK_AT_CALL_MS));
+        if (leftMs > 0) timer = setTimeout(check, Math.min(Math.ceil(leftMs), CHECK_CALL_MS));
         else endIfUnanswered();
       };
-      // If this program was stopped for a moment, timers run before what came meanwhile has been read.
+      // If this program was suspended for a moment, timers run before pending messages have been read.
       const endIfUnanswered = (): void => {
         const before = answers;
         setImmediate(() => {
@@ -138,7 +142,8 @@ export class Roster {
         answers += 1;
         if (answers > 1) return;
         clearTimeout(timer);
-        // It may say that nobody is there, but then others still have time to answer: an executor could say it, too.
+        // It may report that there are no executors, but the others still have time to answer: an executor could send
+        // that, too.
         check();
       });
       this.#bus.publish(ROLL_CALL, Buffer.alloc(0), box.subject);
@@ -163,7 +168,7 @@ export class Roster {
     const heardAt = performance.now();
     const bytesThen = this.#bytes - (known?.bytes ?? 0) + bytes;
     if (bytesThen > MAX_BEATS_BYTES) {
-      // It is there, whatever else it says.
+      // It is alive, whatever else the beat says.
       if (known !== undefined) known.heardAt = heardAt;
       return;
     }

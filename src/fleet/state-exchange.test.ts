@@ -9,59 +9,59 @@ const wait = useMovedClock();
 /** Progress that is sent at once. */
 const MUCH = WINDOW_BYTES / 8;
 
-test("a little progress is told after 25 ms, once, and much of it at once", async () => {
-  const { exchange, receive, told } = open();
+test("a little progress is reported after 25 ms, once, and much of it at once", async () => {
+  const { exchange, receive, states } = open();
   receive(1);
   exchange.sendSoon();
   receive(1);
   exchange.sendSoon();
   await wait(24);
-  expect(told).toEqual([]);
+  expect(states).toEqual([]);
   await wait(1);
-  expect(told).toMatchObject([{ received: 2 * (HEADER_BYTES + 1), resend: false, ask: false }]);
+  expect(states).toMatchObject([{ received: 2 * (HEADER_BYTES + 1), resend: false, ask: false }]);
   exchange.sendSoon();
   await wait(1_000);
-  expect(told).toHaveLength(1);
+  expect(states).toHaveLength(1);
   receive(MUCH - HEADER_BYTES);
   exchange.sendSoon();
-  expect(told).toHaveLength(2);
+  expect(states).toHaveLength(2);
   receive(MUCH - HEADER_BYTES - 1);
   exchange.sendSoon();
-  expect(told).toHaveLength(2);
+  expect(states).toHaveLength(2);
 });
 
-test("the room that a reader makes is told like progress", () => {
-  const { exchange, incoming, receive, told } = open();
+test("the room that a reader makes is reported like progress", () => {
+  const { exchange, incoming, receive, states } = open();
   incoming.pause();
   receive(MUCH - HEADER_BYTES);
   exchange.sendSoon();
-  expect(told).toMatchObject([{ received: MUCH, limit: WINDOW_BYTES }]);
+  expect(states).toMatchObject([{ received: MUCH, limit: WINDOW_BYTES }]);
   incoming.resume();
   exchange.sendSoon();
-  expect(told[1]).toMatchObject({ received: MUCH, limit: WINDOW_BYTES + MUCH });
+  expect(states[1]).toMatchObject({ received: MUCH, limit: WINDOW_BYTES + MUCH });
 });
 
-test("progress that a frame carried is not told again", async () => {
-  const { exchange, receive, told } = open();
+test("progress that a frame carried is not reported again", async () => {
+  const { exchange, receive, states } = open();
   receive(1);
-  expect(exchange.progressToTell()).toMatchObject({ received: HEADER_BYTES + 1 });
+  expect(exchange.reportProgress()).toMatchObject({ received: HEADER_BYTES + 1 });
   exchange.sendSoon();
   await wait(1_000);
-  expect(told).toEqual([]);
+  expect(states).toEqual([]);
 });
 
 test("the frames of a gap are asked for once in a quarter of a second, those of another at once", async () => {
-  const { exchange, receive, told } = open();
+  const { exchange, receive, states } = open();
   exchange.askToResend();
   await wait(249);
   exchange.askToResend();
-  expect(told).toMatchObject([{ received: 0, resend: true, ask: false }]);
+  expect(states).toMatchObject([{ received: 0, resend: true, ask: false }]);
   await wait(1);
   exchange.askToResend();
-  expect(told).toHaveLength(2);
+  expect(states).toHaveLength(2);
   receive(1);
   exchange.askToResend();
-  expect(told[2]).toMatchObject({ received: HEADER_BYTES + 1, resend: true });
+  expect(states[2]).toMatchObject({ received: HEADER_BYTES + 1, resend: true });
 });
 
 test("everything is sent again once in a quarter of a second, however often the peer wants it", async () => {
@@ -82,49 +82,49 @@ test("everything is sent again once in a quarter of a second, however often the 
 });
 
 test("a peer that acknowledges nothing is asked every half a second", async () => {
-  const { exchange, outgoing, told } = open();
+  const { exchange, outgoing, states } = open();
   outgoing.send("x");
   exchange.expectAcknowledgement();
   exchange.expectAcknowledgement();
   await wait(500);
   // The first look only remembers how far it was.
-  expect(told).toEqual([]);
+  expect(states).toEqual([]);
   await wait(500);
-  expect(told).toMatchObject([{ sent: HEADER_BYTES + 1, resend: false, ask: true }]);
+  expect(states).toMatchObject([{ sent: HEADER_BYTES + 1, resend: false, ask: true }]);
   await wait(500);
-  expect(told).toHaveLength(2);
+  expect(states).toHaveLength(2);
   outgoing.acknowledge({ received: HEADER_BYTES + 1, limit: WINDOW_BYTES });
   await wait(5_000);
-  expect(told).toHaveLength(2);
+  expect(states).toHaveLength(2);
 });
 
 test("a peer that acknowledges slowly is not asked", async () => {
-  const { exchange, outgoing, told } = open();
+  const { exchange, outgoing, states } = open();
   for (let at = 0; at < 5; at += 1) outgoing.send("x");
   exchange.expectAcknowledgement();
   for (let at = 1; at < 5; at += 1) {
     await wait(500);
     outgoing.acknowledge({ received: at * (HEADER_BYTES + 1), limit: WINDOW_BYTES });
   }
-  expect(told).toEqual([]);
+  expect(states).toEqual([]);
 });
 
 test("a peer that seems to be absent is asked at once, although it owes nothing", async () => {
-  const { exchange, bus, told } = open();
+  const { exchange, bus, states } = open();
   bus.isPeerAbsent = true;
   exchange.expectAcknowledgement();
   await wait(500);
-  expect(told).toMatchObject([{ ask: true }]);
+  expect(states).toMatchObject([{ ask: true }]);
   bus.isPeerAbsent = false;
   await wait(5_000);
-  expect(told).toHaveLength(1);
+  expect(states).toHaveLength(1);
 });
 
-test("nothing is told without a bus, or after the end", async () => {
-  const { exchange, outgoing, bus, receive, told, frames } = open();
+test("nothing is reported without a bus, or after the end", async () => {
+  const { exchange, outgoing, bus, receive, states, frames } = open();
   bus.isOpen = false;
   exchange.send();
-  expect(told).toEqual([]);
+  expect(states).toEqual([]);
   bus.isOpen = true;
   outgoing.send("x");
   receive(1);
@@ -137,11 +137,11 @@ test("nothing is told without a bus, or after the end", async () => {
   exchange.sendSoon();
   exchange.expectAcknowledgement();
   await wait(5_000);
-  expect([told, frames.length]).toEqual([[], 2]);
+  expect([states, frames.length]).toEqual([[], 2]);
 });
 
 function open() {
-  const told: unknown[] = [];
+  const states: unknown[] = [];
   const frames: Buffer[] = [];
   const bus = { isOpen: true, isPeerAbsent: false };
   const incoming = new Incoming({ message: () => {}, tooLong: () => {}, end: () => {} }, WINDOW_BYTES);
@@ -160,11 +160,11 @@ function open() {
     outgoing,
     isOpen: () => bus.isOpen,
     isPeerAbsent: () => bus.isPeerAbsent,
-    publish: (frame, wantsAnswer) => void told.push({ ...readState(frame), ask: wantsAnswer }),
+    publish: (frame, wantsAnswer) => void states.push({ ...readState(frame), ask: wantsAnswer }),
   });
   /** A message with so many bytes arrives. */
   const receive = (bytes: number): void => {
     incoming.take(numberedFrame(FrameKind.last, incoming.progress.received, bytes));
   };
-  return { exchange, incoming, outgoing, bus, told, frames, receive };
+  return { exchange, incoming, outgoing, bus, states, frames, receive };
 }

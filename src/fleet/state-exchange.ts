@@ -3,9 +3,9 @@ import { type Incoming, WINDOW_BYTES } from "./incoming.ts";
 import type { Outgoing } from "./outgoing.ts";
 
 /** Progress of this many bytes is sent at once; less waits for a frame that can carry it. */
-const TOLD_BYTES = WINDOW_BYTES / 8;
-const TOLD_MS = 25;
-/** If nothing is acknowledged for so long, the peer is asked what it misses. */
+const REPORT_BYTES = WINDOW_BYTES / 8;
+const REPORT_MS = 25;
+/** If nothing is acknowledged for this long, the peer is asked what it is missing. */
 export const PROBE_MS = 500;
 /** A peer that wants everything again and again gets it once in this time: each time may be a whole window. */
 const RESEND_MS = 250;
@@ -15,7 +15,7 @@ export interface StateExchangeOptions {
   readonly outgoing: Outgoing;
   /** False while frames would be lost. */
   readonly isOpen: () => boolean;
-  /** Whether the bus says that nobody receives what is sent. */
+  /** Whether the bus reports that messages have no receivers. */
   readonly isPeerAbsent: () => boolean;
   readonly publish: (frame: Buffer, wantsAnswer: boolean) => void;
 }
@@ -23,10 +23,9 @@ export interface StateExchangeOptions {
 /** When an end of a virtual connection sends its peer how far it is, asks what the peer misses, and sends it again. */
 export class StateExchange {
   readonly #options: StateExchangeOptions;
-  /** What the peer knows about the progress of its frames. */
-  #toldReceived = 0;
-  #toldLimit = WINDOW_BYTES;
-  #tellTimer: NodeJS.Timeout | undefined;
+  /** Progress that the peer has last been sent. */
+  #reported: Progress = { received: 0, limit: WINDOW_BYTES };
+  #reportTimer: NodeJS.Timeout | undefined;
   #probeTimer: NodeJS.Timeout | undefined;
   /** Acknowledged position at the last probe. */
   #probedAt = -1;
@@ -40,36 +39,35 @@ export class StateExchange {
     this.#options = options;
   }
 
-  /** For a frame that carries it to the peer. */
-  progressToTell(): Progress {
-    const progress = this.#options.incoming.progress;
-    this.#toldReceived = progress.received;
-    this.#toldLimit = progress.limit;
-    return progress;
+  /** The progress, for a frame that carries it to the peer. */
+  reportProgress(): Progress {
+    this.#reported = this.#options.incoming.progress;
+    return this.#reported;
   }
 
   /** Sends the peer the state of both directions. */
   send({ resend = false, ask = false }: { resend?: boolean; ask?: boolean } = {}): void {
     const { outgoing, isOpen, publish } = this.#options;
     if (this.#isStopped || !isOpen()) return;
-    publish(stateFrame({ ...this.progressToTell(), sent: outgoing.end, resend, ask }), ask);
+    publish(stateFrame({ ...this.reportProgress(), sent: outgoing.end, resend, ask }), ask);
   }
 
   /** Sends the progress that the peer does not know yet: at once if it is much. */
   sendSoon(): void {
     if (this.#isStopped) return;
     const { received, limit } = this.#options.incoming.progress;
-    if (received === this.#toldReceived && limit === this.#toldLimit) return;
-    if (received - this.#toldReceived >= TOLD_BYTES || limit - this.#toldLimit >= TOLD_BYTES) this.send();
+    const [moreReceived, moreLimit] = [received - this.#reported.received, limit - this.#reported.limit];
+    if (moreReceived === 0 && moreLimit === 0) return;
+    if (moreReceived >= REPORT_BYTES || moreLimit >= REPORT_BYTES) this.send();
     else this.sendLater();
   }
 
   sendLater(): void {
     // Whatever is sent until then carries the progress, unless it is lost.
-    this.#tellTimer ??= setTimeout(() => {
-      this.#tellTimer = undefined;
+    this.#reportTimer ??= setTimeout(() => {
+      this.#reportTimer = undefined;
       this.send();
-    }, TOLD_MS).unref();
+    }, REPORT_MS).unref();
   }
 
   /** Many frames may follow a gap: asking once is enough. */
@@ -106,7 +104,7 @@ export class StateExchange {
 
   stop(): void {
     this.#isStopped = true;
-    clearTimeout(this.#tellTimer);
+    clearTimeout(this.#reportTimer);
     clearTimeout(this.#probeTimer);
     clearTimeout(this.#resendTimer);
   }

@@ -53,9 +53,9 @@ test("a connection leads to a run", () => {
   expect(runOf("exec.a")).toBeUndefined();
 });
 
-test("the name of an executor is one token, and one that cannot be is told", () => {
+test("the name of an executor is one token, and one that cannot be is reported", () => {
   expect(checkExecutorId("web-1")).toBe("web-1");
-  expect(() => checkExecutorId("a.b")).toThrow('invalid name of an executor "a.b"');
+  expect(() => checkExecutorId("a.b")).toThrow('invalid executor name "a.b"');
 });
 
 test("labels are taken as they are, up to 64 of them", () => {
@@ -65,9 +65,9 @@ test("labels are taken as they are, up to 64 of them", () => {
 });
 
 test.each([
-  [{ "a=b": "v" }, 'invalid name of a label "a=b"'],
-  [{ a: "" }, 'invalid value "" of the label a'],
-  [{ ok: "v", b: "x y" }, 'invalid value "x y" of the label b'],
+  [{ "a=b": "v" }, 'invalid label name "a=b"'],
+  [{ a: "" }, 'invalid value "" for the label a'],
+  [{ ok: "v", b: "x y" }, 'invalid value "x y" for the label b'],
 ])("the labels %j are refused: %s", (labels, why) => {
   expect(() => checkLabels(labels as Record<string, string>)).toThrow(why);
 });

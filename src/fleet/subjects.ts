@@ -20,22 +20,22 @@ export function isExecutorId(id: string): boolean {
 export function checkExecutorId(id: string): string {
   if (isExecutorId(id)) return id;
   throw new UsageError(
-    `invalid name of an executor ${JSON.stringify(id)}; expected up to 64 letters, digits, - and _, the first a letter or digit`,
+    `invalid executor name ${JSON.stringify(id)}; expected up to 64 letters, digits, - and _, the first a letter or digit`,
   );
 }
 
-/** Where an executor is dialled. */
+/** Subject on which an executor is dialled. */
 export function dialSubject(id: string): string {
   return `exec.${id}.dial`;
 }
 
-/** Where an executor announces itself, and where all of them do. */
+/** Subject on which an executor announces itself, and the one that covers all of them. */
 export function beatSubject(id: string): string {
   return `exec.${id}.beat`;
 }
 export const BEATS = "exec.*.beat";
 
-/** Whoever asks here is answered by every executor. */
+/** Every executor answers a message on this subject. */
 export const ROLL_CALL = "fleet.call";
 
 /** Below this, one run of an executor receives: a later run of the same name gets nothing of it. */

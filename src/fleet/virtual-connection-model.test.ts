@@ -45,7 +45,7 @@ test.each(SEEDS)(
         nats.fate = () => (below(oneIn) === 0 ? bad[below(3)]! : "arrives");
       } else nats.fate = () => "arrives";
       await vi.advanceTimersByTimeAsync(below(60));
-      // Nobody may be away for so long that the other end gives up.
+      // Absences must not be so long that the other end gives up.
       if (step % 10 === 9) for (const { bus } of ends) if (!bus.isConnected) bus.reconnect();
     }
     nats.fate = () => "arrives";

@@ -117,7 +117,7 @@ test("a reader that has stopped gets one window, the rest waits at the sender", 
   expect(client.transport.queuedBytes).toBeLessThanOrEqual(LOW_WATER_BYTES);
 });
 
-test("a sender goes on although the news that there is room was lost", async () => {
+test("a sender continues although the news that there is room was lost", async () => {
   const { nats, client, executor } = await connectPair(wait);
   executor.transport.pause();
   for (let at = 0; at < 30; at += 1) client.transport.send(text(100_000));
@@ -208,7 +208,7 @@ test("both ends notice within 10 s that one of them has lost the bus", async () 
   await wait(1_000);
   client.bus.disconnect();
   await wait(10_000);
-  expect(client.closed).toEqual(["the connection to the server of the fleet has been lost for 5s"]);
+  expect(client.closed).toEqual(["the connection to the NATS server has been lost for 5s"]);
   expect(executor.closed).toEqual(["client has left the fleet"]);
 });
 
@@ -314,8 +314,8 @@ test.each([
   const { client, executor } = await connectPair(wait);
   receive(executor, frame);
   await wait(10);
-  expect(executor.closed).toEqual(["a frame violates the protocol of the fleet"]);
-  expect(client.closed).toEqual(["a frame violates the protocol of the fleet"]);
+  expect(executor.closed).toEqual(["a frame violates the fleet protocol"]);
+  expect(client.closed).toEqual(["a frame violates the fleet protocol"]);
 });
 
 test("a flood of repeated frames is not answered one by one", async () => {

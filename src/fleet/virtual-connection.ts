@@ -11,7 +11,7 @@ import { Incoming, WINDOW_BYTES } from "./incoming.ts";
 import { Outgoing } from "./outgoing.ts";
 import { PROBE_MS, StateExchange } from "./state-exchange.ts";
 
-/** How long a peer may be absent from the bus, because it connects again. */
+/** How long a peer may be absent from the bus while it reconnects. */
 const ABSENCE_MS = 3_000;
 /** Time a peer has to read the rest when the connection is closed. */
 const CLOSE_TIMEOUT_MS = 1_000;
@@ -23,16 +23,16 @@ export interface VirtualConnectionOptions {
   /** Subjects at which this end and its peer receive. */
   readonly own: string;
   readonly peer: string;
-  /** Whether this end has dialled. The other one keeps silent until it is sure that the dialler has chosen it. */
+  /** Whether this end has dialled. The other end stays silent until it is sure that the dialler has chosen it. */
   readonly isDialler: boolean;
   /** Name of the peer in reasons: `executor web-1`. */
   readonly peerName: string;
   /** Address of the peer, for observers. */
   readonly from?: string;
-  readonly maxMessageBytes?: number;
-  /** Whether somebody else was heard last under the name of the peer. */
+  readonly maxMessageBytes?: number | undefined;
+  /** Whether the peer's name was last used by another program. */
   readonly isReplaced?: () => boolean;
-  /** Nothing is to be received any more. */
+  /** Called when nothing more is to be received. */
   readonly ended: () => void;
 }
 
@@ -47,10 +47,10 @@ export class VirtualConnection implements Transport {
   readonly #unwatch: () => void;
   #events: TransportEvents | undefined;
   #hasHeard = false;
-  #receivedBytes = 0;
-  #sentBytes = 0;
+  receivedBytes = 0;
+  sentBytes = 0;
   #absentSince: number | undefined;
-  /** When somebody wanted to know whether the peer is there. */
+  /** Time of the last question whether the peer is there. */
   #askedAt = Number.NEGATIVE_INFINITY;
   #pings: (() => void)[] = [];
   #closeTimer: NodeJS.Timeout | undefined;
@@ -72,7 +72,7 @@ export class VirtualConnection implements Transport {
     );
     this.#outgoing = new Outgoing(
       {
-        progress: () => this.#exchange.progressToTell(),
+        progress: () => this.#exchange.reportProgress(),
         isOpen: () => !this.#ended && options.bus.isConnected,
         publish: (frame) => this.#publish(frame),
         drained: () => {
@@ -86,12 +86,12 @@ export class VirtualConnection implements Transport {
       outgoing: this.#outgoing,
       isOpen: () => options.bus.isConnected,
       isPeerAbsent: () => this.#absentSince !== undefined,
-      // A reply subject makes the bus report that nobody receives it.
+      // A reply subject makes the bus report missing receivers.
       publish: (frame, wantsAnswer) => this.#publish(frame, wantsAnswer ? options.own : undefined),
     });
     this.#life = new LifeWatch(
       {
-        signs: () => ({ received: this.#receivedBytes, sent: 0, queued: 0 }),
+        signs: () => ({ received: this.receivedBytes, sent: 0, queued: 0 }),
         isReading: () => true,
         ask: () => this.#exchange.send({ ask: true }),
         lost: () => {
@@ -99,7 +99,7 @@ export class VirtualConnection implements Transport {
           this.destroy(
             options.bus.isConnected
               ? `${options.peerName} has been silent for ${silence}`
-              : `the connection to the server of the fleet has been lost for ${silence}`,
+              : `the connection to the NATS server has been lost for ${silence}`,
           );
         },
       },
@@ -124,14 +124,6 @@ export class VirtualConnection implements Transport {
 
   get queuedBytes(): number {
     return this.#outgoing.queuedBytes;
-  }
-
-  get receivedBytes(): number {
-    return this.#receivedBytes;
-  }
-
-  get sentBytes(): number {
-    return this.#sentBytes;
   }
 
   open(events: TransportEvents): void {
@@ -209,7 +201,7 @@ export class VirtualConnection implements Transport {
       return;
     }
     this.#hasHeard = true;
-    this.#receivedBytes += data.length;
+    this.receivedBytes += data.length;
     this.#absentSince = undefined;
     switch (data[0]) {
       case FrameKind.piece:
@@ -268,7 +260,7 @@ export class VirtualConnection implements Transport {
     else for (const answered of this.#pings.splice(0)) answered();
   }
 
-  /** A reader admits a window beyond what it has read, so more credit than this would only fill the sender's memory. */
+  /** A reader allows a window beyond what it has read, so more credit than this would only fill the sender's memory. */
   #acknowledge(progress: { received: number; limit: number }): void {
     const { received, limit } = progress;
     if (received > this.#outgoing.end || limit > received + WINDOW_BYTES) {
@@ -304,12 +296,12 @@ export class VirtualConnection implements Transport {
   }
 
   #violated(): void {
-    this.destroy("a frame violates the protocol of the fleet");
+    this.destroy("a frame violates the fleet protocol");
   }
 
   /**
-   * The bus says at once that nobody receives a subject, but the peer may only be connecting again, unless somebody else
-   * has its name by now.
+   * The bus reports at once that a subject has no receivers, but the peer may just be reconnecting, unless another
+   * program has its name by now.
    */
   #noteAbsence(): void {
     const now = performance.now();
@@ -321,11 +313,11 @@ export class VirtualConnection implements Transport {
   }
 
   #publish(frame: Buffer, reply?: string): void {
-    this.#sentBytes += frame.length;
+    this.sentBytes += frame.length;
     this.#options.bus.publish(this.#options.peer, frame, reply);
   }
 
-  /** `code` is that of the peer's farewell. */
+  /** `code` is the close code that the peer sent. */
   #end(reason?: string, code?: number): void {
     if (this.#ended) return;
     this.#ended = true;

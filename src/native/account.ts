@@ -1,34 +1,30 @@
 import { userInfo } from "node:os";
 import { basename } from "node:path";
 import { libc } from "./libc.ts";
-import type { PasswordEntry } from "./password-entry.ts";
+import { resultOr } from "./result-or.ts";
 
 /** The system's entry for a user. */
-export interface Account {
+export interface NumberedAccount {
   readonly name: string;
+  readonly uid: number;
+  readonly gid: number;
   readonly home: string;
-  /** Undefined if the user has none, or one that only says that nobody may log in. */
+  /** Undefined if the user has none, or one that only refuses logins. */
   readonly shell: string | undefined;
 }
 
-/** An account with its numbers. */
-export interface NumberedAccount extends Account {
-  readonly uid: number;
-  readonly gid: number;
-}
+type Account = Omit<NumberedAccount, "uid" | "gid">;
 
 const REFUSING_SHELLS = new Set(["nologin", "false"]);
 /** The system takes this number for "no change". */
 const NO_USER = 0xffff_ffff;
 
-/** The account that runs this program. Undefined for a user whom the system does not list, as in many containers. */
+/** The account that runs this program. Undefined if the system does not list the user, as in many containers. */
 export function ownAccount(): Account | undefined {
-  try {
+  return resultOr(undefined, () => {
     const { username, homedir, shell } = userInfo();
     return { name: username, home: homedir, shell: usableShell(shell ?? "") };
-  } catch {
-    return undefined;
-  }
+  });
 }
 
 /** The account with a name or number. Undefined if the system lists no such user. */
@@ -36,8 +32,8 @@ export function findAccount(user: string): NumberedAccount | undefined {
   const number = /^[0-9]{1,10}$/.test(user) ? Number(user) : undefined;
   // Names with other characters exist nowhere, and a C string ends at a NUL.
   if (number === undefined ? !/^[^\0:\n/]{1,256}$/.test(user) : number >= NO_USER) return undefined;
-  const found: PasswordEntry | undefined = libc().findUser(number ?? user);
-  return found && { ...found, home: found.home || "/", shell: usableShell(found.shell) };
+  const entry = libc().findUser(number ?? user);
+  return entry && { ...entry, home: entry.home || "/", shell: usableShell(entry.shell) };
 }
 
 function usableShell(shell: string): string | undefined {

@@ -10,8 +10,8 @@ it("a group that is given to a user bounds how many groups he can make in it, be
   onTestFinished(() => rmSync(path, { recursive: true, force: true }));
   const files = ["procs", "threads", "subtree_control", "max.descendants", "max.depth"];
   for (const name of files) writeFileSync(join(path, `cgroup.${name}`), "");
-  const given = { uid: process.getuid!(), gid: process.getgid!() };
-  new ControlGroup(path).delegate(4711, given);
+  const owner = { uid: process.getuid!(), gid: process.getgid!() };
+  new ControlGroup(path).delegate(4711, owner);
   expect(files.map((name) => readFileSync(join(path, `cgroup.${name}`), "latin1"))).toEqual([
     "4711",
     "",
@@ -22,6 +22,6 @@ it("a group that is given to a user bounds how many groups he can make in it, be
   // Without the bounds nothing is given away.
   rmSync(join(path, "cgroup.max.descendants"));
   writeFileSync(join(path, "cgroup.procs"), "");
-  expect(() => new ControlGroup(path).delegate(4711, given)).toThrow("ENOENT");
+  expect(() => new ControlGroup(path).delegate(4711, owner)).toThrow("ENOENT");
   expect(readFileSync(join(path, "cgroup.procs"), "latin1")).toBe("");
 });

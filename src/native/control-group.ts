@@ -6,12 +6,9 @@ import { libc } from "./libc.ts";
 import { isErrno } from "./os-error.ts";
 
 /** The second is the error of a group that is being removed. */
-const NOT_THERE = ["ENOENT", "ENODEV"];
+const MISSING = ["ENOENT", "ENODEV"];
 
-/**
- * What a user can make in a group that was given to him. Whoever gave it looks through all of it, and removes it in the
- * end.
- */
+/** What a user can do in a group that was delegated to it. The owner walks all of it, and removes it in the end. */
 const DELEGATED = { "cgroup.max.descendants": "10000", "cgroup.max.depth": "16" };
 
 /** A kernel control group (cgroup v2). Every process stays in it with everything that it starts. */
@@ -31,7 +28,7 @@ export class ControlGroup {
     await writeFile(`${this.path}/cgroup.procs`, String(pid));
   }
 
-  /** Moves a process into it and gives it to a user, who can make groups in it from then on, but cannot leave it. */
+  /** Moves a process into it and gives it to a user, who can then create groups in it, but cannot leave it. */
   delegate(pid: number, { uid, gid }: { readonly uid: number; readonly gid: number }): void {
     this.create();
     for (const [name, limit] of Object.entries(DELEGATED)) this.#write(name, limit);
@@ -42,7 +39,7 @@ export class ControlGroup {
 
   /** Members, including those in groups that members have created below this one. Empty if the group is gone. */
   pids(): number[] {
-    return this.#ifThere([], () => [
+    return this.#ifExists([], () => [
       ...descriptorReserve
         .lend(() => readFileSync(`${this.path}/cgroup.procs`, "latin1"))
         .split("\n")
@@ -52,9 +49,9 @@ export class ControlGroup {
     ]);
   }
 
-  /** Time that its members have used, including those that ended; undefined if the group is gone. */
+  /** CPU time of its members, including ended ones; undefined if the group is gone. */
   cpuMs(): number | undefined {
-    const text = this.#ifThere("", () =>
+    const text = this.#ifExists("", () =>
       descriptorReserve.lend(() => readFileSync(`${this.path}/cpu.stat`, "latin1")),
     );
     const used = /^usage_usec (\d+)$/m.exec(text)?.[1];
@@ -69,16 +66,16 @@ export class ControlGroup {
     try {
       this.#write("cgroup.kill", "1");
     } catch (error) {
-      if (!isErrno(error, ...NOT_THERE)) throw error;
+      if (!isErrno(error, ...MISSING)) throw error;
       this.killFrozen();
     }
   }
 
-  /** For kernels before 5.14. Frozen processes cannot fork away, and can be killed. */
+  /** For kernels before 5.14. Frozen processes cannot escape by forking, and can be killed. */
   killFrozen(): void {
-    this.#ifThere(undefined, () => this.#write("cgroup.freeze", "1"));
+    this.#ifExists(undefined, () => this.#write("cgroup.freeze", "1"));
     this.signal("SIGKILL");
-    this.#ifThere(undefined, () => this.#write("cgroup.freeze", "0"));
+    this.#ifExists(undefined, () => this.#write("cgroup.freeze", "0"));
   }
 
   /**
@@ -90,7 +87,7 @@ export class ControlGroup {
       const isAlone = this.#below().every((group) => performance.now() < deadline && group.remove(deadline));
       return isAlone && this.removeAlone();
     } catch (error) {
-      return isErrno(error, ...NOT_THERE);
+      return isErrno(error, ...MISSING);
     }
   }
 
@@ -100,7 +97,7 @@ export class ControlGroup {
       rmdirSync(this.path);
       return true;
     } catch (error) {
-      return isErrno(error, ...NOT_THERE);
+      return isErrno(error, ...MISSING);
     }
   }
 
@@ -116,11 +113,11 @@ export class ControlGroup {
   }
 
   /** Another clean-up may have been faster. */
-  #ifThere<T>(otherwise: T, work: () => T): T {
+  #ifExists<T>(otherwise: T, work: () => T): T {
     try {
       return work();
     } catch (error) {
-      if (isErrno(error, ...NOT_THERE)) return otherwise;
+      if (isErrno(error, ...MISSING)) return otherwise;
       throw error;
     }
   }

@@ -1,6 +1,6 @@
 import { closeSync } from "node:fs";
 import { CapabilityError } from "../base/errors.ts";
-import { libc } from "./libc.ts";
+import { check, libc } from "./libc.ts";
 import { ERRNO, osError } from "./os-error.ts";
 
 const AF_UNIX = 1;
@@ -21,7 +21,7 @@ const LONGEST_PAUSE_MS = 16;
 /** A connected pair of sockets; the second is for a child. */
 export function openSocketPair(): { own: number; childs: number } {
   const ends = new Int32Array(2);
-  if (libc().socketPair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0) throw osError(libc().errno());
+  check(libc().socketPair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends));
   const [own = -1, childs = -1] = ends;
   return { own, childs };
 }
@@ -33,8 +33,7 @@ export function sendDescriptor(socket: number, fd: number): void {
   control.writeInt32LE(SOL_SOCKET, 8);
   control.writeInt32LE(SCM_RIGHTS, 12);
   control.writeInt32LE(fd, CONTROL_HEADER_BYTES);
-  if (libc().sendMessage(socket, Buffer.alloc(1), control, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
-    throw osError(libc().errno());
+  check(libc().sendMessage(socket, Buffer.alloc(1), control, MSG_DONTWAIT | MSG_NOSIGNAL));
 }
 
 /** Takes a descriptor that has been sent. Throws a CapabilityError if none has. */

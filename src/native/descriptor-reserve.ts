@@ -60,7 +60,7 @@ export class DescriptorReserve {
 
 /** Descriptors that the first process and its warden need. If fewer are left, new connections are refused. */
 const FOR_A_START = 10;
-/** One look serves this many connections, and no longer than this: looking costs as much as the rest of a handshake. */
+/** One check serves this many connections, for at most this long: it costs as much as the rest of a handshake. */
 const CONNECTIONS_PER_LOOK = 16;
 const LOOK_VALID_MS = 20;
 
@@ -93,7 +93,7 @@ function countFree(limit: number): number {
   try {
     while (opened.length < limit) opened.push(openSync("/", "r"));
   } catch {
-    // There are no more.
+    // No more are available.
   }
   for (const fd of opened) closeSync(fd);
   return opened.length;
@@ -101,6 +101,16 @@ function countFree(limit: number): number {
 
 export function isOutOfDescriptors(error: unknown): boolean {
   return isErrno(error, "EMFILE", "ENFILE");
+}
+
+/** The result of `work`, or undefined without a free descriptor. */
+export function unlessOutOfDescriptors<T>(work: () => T): T | undefined {
+  try {
+    return work();
+  } catch (error) {
+    if (isOutOfDescriptors(error)) return undefined;
+    throw error;
+  }
 }
 
 /** One per program: descriptors are counted per process. */

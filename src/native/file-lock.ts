@@ -12,14 +12,13 @@ const LOCK_NB = 4;
  */
 export function tryToLock(path: string): (() => void) | undefined {
   const fd = openSync(path, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW, 0o600);
+  let isLocked = false;
   try {
-    if (tryToLockOpen(fd)) return () => closeSync(fd);
-  } catch (error) {
-    closeSync(fd);
-    throw error;
+    isLocked = tryToLockOpen(fd);
+  } finally {
+    if (!isLocked) closeSync(fd);
   }
-  closeSync(fd);
-  return undefined;
+  return isLocked ? () => closeSync(fd) : undefined;
 }
 
 /**
@@ -30,7 +29,7 @@ export function tryToLockOpen(fd: number): boolean {
   return lock(fd, LOCK_EX);
 }
 
-/** Takes a lock that others can share, until the file is closed. False if one program holds it alone. */
+/** Takes a lock that others can share, until the file is closed. False if one program holds it exclusively. */
 export function tryToShareOpen(fd: number): boolean {
   return lock(fd, LOCK_SH);
 }

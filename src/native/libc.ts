@@ -1,8 +1,7 @@
 import { hasFreeDescriptors } from "./descriptor-reserve.ts";
-import { type PasswordEntry, passwordLookup } from "./password-entry.ts";
 import { ERRNO, osError } from "./os-error.ts";
 import { loadFfiLibrary } from "./platform.ts";
-import { socketMessages } from "./socket-messages.ts";
+import { type StructureCalls, structureCalls } from "./structure-calls.ts";
 
 /** A C function with an integer result. Buffers are passed as pointers. */
 type IntCall<Args extends unknown[]> = (...args: Args) => number;
@@ -11,7 +10,7 @@ type IntCall<Args extends unknown[]> = (...args: Args) => number;
  * C functions that Node does not expose: above all posix_spawn, which does not copy the server's page tables as fork
  * does.
  */
-export interface Libc {
+export interface Libc extends StructureCalls {
   posixSpawn: IntCall<PosixSpawnArguments>;
   /** The same on another thread. The buffers must live until the callback. */
   posixSpawnAsync: (
@@ -32,10 +31,6 @@ export interface Libc {
   socket: IntCall<[domain: number, type: number, protocol: number]>;
   socketPair: IntCall<[domain: number, type: number, protocol: number, fds: Int32Array]>;
   getsockopt: IntCall<[fd: number, level: number, name: number, value: Int32Array, length: Uint32Array]>;
-  /** Writes what the message carries besides its bytes into `control`, and returns its length, or -1. */
-  receiveMessage: IntCall<[fd: number, bytes: Buffer, control: Buffer, flags: number]>;
-  /** Sends bytes with what `control` describes, such as descriptors, and returns how many bytes, or -1. */
-  sendMessage: IntCall<[fd: number, bytes: Buffer, control: Buffer, flags: number]>;
   fcntl: IntCall<[fd: number, command: number, argument: number]>;
   flock: IntCall<[fd: number, operation: number]>;
   ioctl: IntCall<[fd: number, request: number, argument: Buffer]>;
@@ -62,14 +57,14 @@ export interface Libc {
   prctl: IntCall<[option: number, a: number, b: number, c: number, d: number]>;
   capget: IntCall<[header: Uint32Array, data: Uint32Array]>;
   capset: IntCall<[header: Uint32Array, data: Uint32Array]>;
-  /** The system's entry of a user, by name or number. Undefined if there is none. */
-  findUser: (user: string | number) => PasswordEntry | undefined;
   /** Paths are bytes with a terminating NUL. */
   openat: IntCall<[directory: number, path: Buffer, flags: number, mode: number]>;
   mkdirat: IntCall<[directory: number, path: Buffer, mode: number]>;
   unlinkat: IntCall<[directory: number, path: Buffer, flags: number]>;
   linkat: IntCall<[fromDirectory: number, from: Buffer, toDirectory: number, to: Buffer, flags: number]>;
   renameat: IntCall<[fromDirectory: number, from: Buffer, toDirectory: number, to: Buffer]>;
+  /** The result is a handle, or 0 if the locale does not exist. */
+  newLocale: IntCall<[mask: number, name: string, base: null]>;
   faccessat: IntCall<[directory: number, path: Buffer, mode: number, flags: number]>;
   fchmod: IntCall<[fd: number, mode: number]>;
   close: IntCall<[fd: number]>;
@@ -98,15 +93,9 @@ type PosixSpawnArguments = [
 /** A null-terminated vector of C strings. */
 export type CStrings = readonly (string | null)[];
 
-const SIGNATURES: Readonly<
-  Record<
-    Exclude<
-      keyof Libc,
-      "errno" | "posixSpawnAsync" | "mapShared" | "receiveMessage" | "sendMessage" | "findUser"
-    >,
-    string
-  >
-> = {
+type Declared = Exclude<keyof Libc, keyof StructureCalls | "errno" | "posixSpawnAsync" | "mapShared">;
+
+const SIGNATURES: Readonly<Record<Declared, string>> = {
   posixSpawn:
     "int posix_spawn(void *pid, const char *path, void *actions, void *attributes, const char **argv, const char **env)",
   actionsInit: "int posix_spawn_file_actions_init(void *actions)",
@@ -152,6 +141,7 @@ const SIGNATURES: Readonly<
   unlinkat: "int unlinkat(int directory, const void *path, int flags)",
   linkat: "int linkat(int fromDirectory, const void *from, int toDirectory, const void *to, int flags)",
   renameat: "int renameat(int fromDirectory, const void *from, int toDirectory, const void *to)",
+  newLocale: "long newlocale(int mask, const char *name, void *base)",
   faccessat: "int faccessat(int directory, const void *path, int mode, int flags)",
   fchmod: "int fchmod(int fd, unsigned int mode)",
   close: "int close(int fd)",
@@ -180,6 +170,17 @@ export function libc(): Libc {
   return loaded;
 }
 
+/** The result of a C function; throws the system's error if it failed. */
+export function check(result: number): number {
+  if (result < 0) throw osError(libc().errno());
+  return result;
+}
+
+/** A string for C functions: bytes with a terminating NUL. */
+export function toCString(text: string | Uint8Array): Buffer {
+  return typeof text === "string" ? Buffer.from(`${text}\0`) : Buffer.concat([text, Buffer.alloc(1)]);
+}
+
 /** Node's error for a library file that it cannot open differs from file to file. */
 function loadIfPossible(): Libc {
   try {
@@ -204,8 +205,7 @@ function load(): Libc {
     const memory: unknown = mmap(null, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
     return koffi.address(memory) === MAP_FAILED ? undefined : new Uint8Array(koffi.view(memory, bytes));
   };
-  Object.assign(functions, socketMessages(koffi, library));
-  functions["findUser"] = passwordLookup(koffi, library);
+  Object.assign(functions, structureCalls(koffi, library));
   functions["posixSpawnAsync"] = (functions["posixSpawn"] as { async: unknown }).async;
   // Each function was created from the signature beside its name.
   return functions as unknown as Libc;

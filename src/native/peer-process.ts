@@ -1,5 +1,4 @@
-import { libc } from "./libc.ts";
-import { osError } from "./os-error.ts";
+import { check, libc } from "./libc.ts";
 
 const SOL_SOCKET = 1;
 const SO_PEERCRED = 17;
@@ -13,7 +12,6 @@ const CREDENTIALS = 3;
 export function peerProcess(fd: number): number {
   const credentials = new Int32Array(CREDENTIALS);
   const length = Uint32Array.of(credentials.byteLength);
-  if (libc().getsockopt(fd, SOL_SOCKET, SO_PEERCRED, credentials, length) !== 0)
-    throw osError(libc().errno());
+  check(libc().getsockopt(fd, SOL_SOCKET, SO_PEERCRED, credentials, length));
   return credentials[0]!;
 }

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { assertCanServe, loadFfiLibrary } from "./platform.ts";
 
-const found = (): string => "/node_modules/koffi/index.cjs";
+const entryPoint = (): string => "/node_modules/koffi/index.cjs";
 const missing = (name: string): never => {
   throw new Error(`Cannot find module '${name}'`);
 };
@@ -14,7 +14,7 @@ it("this machine can serve", () => {
 it.each(["darwin", "win32", "freebsd"])(
   "%s is refused by name, with or without the FFI library",
   (platform) => {
-    for (const resolve of [found, missing])
+    for (const resolve of [entryPoint, missing])
       expect(() => assertCanServe({ platform, resolve })).toThrow(
         expect.objectContaining({
           code: "UNSUPPORTED",

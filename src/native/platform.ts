@@ -4,10 +4,10 @@ import { CapabilityError } from "../base/errors.ts";
 /** Calls C functions. It is an optional dependency, because only servers need it. */
 const FFI_LIBRARY = "koffi";
 
-/** What decides whether a machine can serve. Tests use it to describe other machines. */
+/** Facts that decide whether a machine can serve. Tests use it to describe other machines. */
 export interface Machine {
   readonly platform: string;
-  /** Throws if there is no such package. */
+  /** Throws if the package does not exist. */
   readonly resolve: (name: string) => unknown;
 }
 

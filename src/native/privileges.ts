@@ -1,5 +1,4 @@
-import { libc } from "./libc.ts";
-import { osError } from "./os-error.ts";
+import { check, libc } from "./libc.ts";
 
 export const CAPABILITY_VERSION_3 = 0x2008_0522;
 const PR_SET_DUMPABLE = 4;
@@ -12,24 +11,20 @@ const reduced = new Uint32Array(6);
 
 /** Runs synchronous work as the same user without any privilege: permissions of files hold for root, too. */
 export function withoutCapabilities<T>(work: () => T): T {
-  if (libc().capget(header, own) !== 0) throw osError(libc().errno());
+  check(libc().capget(header, own));
   if (own[0] === 0 && own[3] === 0) return work();
   reduced.set(own);
   reduced[0] = 0;
   reduced[3] = 0;
-  set(reduced);
+  check(libc().capset(header, reduced));
   try {
     return work();
   } finally {
-    set(own);
+    check(libc().capset(header, own));
   }
 }
 
-function set(capabilities: Uint32Array): void {
-  if (libc().capset(header, capabilities) !== 0) throw osError(libc().errno());
-}
-
-/** From then on no other program of the same user can trace this one, nor read its memory and descriptors. */
+/** Prevents other programs of the same user from tracing this one and from reading its memory and descriptors. */
 export function forbidInspection(): void {
   libc().prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 }

@@ -13,7 +13,7 @@ export interface ProcessStat {
   readonly stopped: boolean;
   /** False for a zombie. */
   readonly alive: boolean;
-  /** Time that it has used, with that of its children that were reaped. */
+  /** CPU time of the process and of its reaped children. */
   readonly cpuTicks: number;
   readonly residentPages: number;
 }
@@ -23,7 +23,9 @@ const STATE = 0;
 const PARENT = 1;
 const GROUP = 2;
 const SESSION = 3;
-/** In user mode, in the kernel, and the same two of reaped children. */
+/** The group that the terminal sends keys to; -1 without a terminal. */
+const FOREGROUND_GROUP = 5;
+/** In user mode, in the kernel, and the same two for reaped children. */
 const CPU_TIMES = [11, 12, 13, 14] as const;
 const THREADS = 17;
 const START = 19;
@@ -35,13 +37,12 @@ const NANOSECONDS_PER_TICK = 1e9 / TICKS_PER_SECOND;
 const CLOCK_BOOTTIME = 7;
 const AUXV_PAGE_SIZE = 6n;
 
-// Each of these throws if there is no free descriptor, which differs from finding nothing.
+// Each of these throws without a free descriptor, which differs from finding nothing.
 
-/** Undefined if there is no such process. */
+/** Undefined if the process does not exist. */
 export function readStat(pid: number): ProcessStat | undefined {
-  const text = readProcFile(`${pid}/stat`);
-  if (text === undefined) return undefined;
-  const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
+  const fields = readFields(pid);
+  if (fields === undefined) return undefined;
   const state = fields[STATE];
   return {
     pid,
@@ -55,6 +56,17 @@ export function readStat(pid: number): ProcessStat | undefined {
     cpuTicks: CPU_TIMES.reduce((sum, field) => sum + Number(fields[field]), 0),
     residentPages: Number(fields[RESIDENT]),
   };
+}
+
+/** Whether this program would get the keys that are pressed in its terminal. Reading stops a background job. */
+export function isInForeground(): boolean {
+  const fields = readFields(process.pid);
+  return fields !== undefined && fields[GROUP] === fields[FOREGROUND_GROUP];
+}
+
+function readFields(pid: number): string[] | undefined {
+  const text = readProcFile(`${pid}/stat`);
+  return text?.slice(text.lastIndexOf(")") + 2).split(" ");
 }
 
 export function listPids(): number[] {

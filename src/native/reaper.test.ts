@@ -21,7 +21,7 @@ function startChild(status: number): Child {
   return { pid, end: () => closeSync(writeEnd) };
 }
 
-/** An ended child that nobody reaps: it stays the first that the system reports. */
+/** A zombie that is never reaped: it stays the first child that the system reports. */
 async function leaveForeignChild(): Promise<void> {
   const foreign = startChild(9);
   foreign.end();
@@ -35,7 +35,7 @@ function watched(reaper: Reaper, { pid }: Child): Promise<ExitStatus> {
   return new Promise((resolve) => reaper.watch(pid, resolve));
 }
 
-test("children are told of while one of others waits in front of them", async () => {
+test("children are reported while one of others waits in front of them", async () => {
   const reaper = new Reaper();
   reaper.listen();
   await leaveForeignChild();
@@ -49,7 +49,7 @@ test("children are told of while one of others waits in front of them", async ()
   expect((await end).exitCode).toBe(5);
 });
 
-test("many ends are told one by one", async () => {
+test("many ends are reported one by one", async () => {
   const reaper = new Reaper();
   reaper.listen();
   const children = Array.from({ length: 20 }, (_, index) => startChild(index));

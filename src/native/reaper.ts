@@ -26,13 +26,8 @@ const KEEP_ALIVE_MS = 1_000;
 // Fields of siginfo_t as 32-bit words, on 64-bit Linux.
 const PID_WORD = 4;
 
-// Fields of struct rusage as 64-bit words.
+/** 64-bit words of struct rusage. */
 const USAGE_WORDS = 18;
-const USER_SECONDS = 0;
-const USER_MICROSECONDS = 1;
-const SYSTEM_SECONDS = 2;
-const SYSTEM_MICROSECONDS = 3;
-const PEAK_MEMORY_KIB = 4;
 
 /**
  * Detects the end of children that `spawn` started. Node does not know them; it only reports SIGCHLD, once for any
@@ -47,7 +42,7 @@ export class Reaper {
   readonly #background = new Set<number>();
   #keepAlive: NodeJS.Timeout | undefined;
   #soon = false;
-  /** Those of all servers in this program. One listener serves them: Node warns of a leak if there are many. */
+  /** The reapers of all servers in this program. One listener serves them: Node warns of a leak if there are many. */
   static readonly #listening = new Set<Reaper>();
   static readonly #onSignal = (): void => {
     for (const reaper of Reaper.#listening) reaper.#reap();
@@ -76,7 +71,7 @@ export class Reaper {
     });
   }
 
-  /** Like `watch`, for a child that nobody waits for. */
+  /** Like `watch`, for a child whose end does not matter. */
   watchInBackground(pid: number, onExit: (status: ExitStatus) => void): void {
     this.listen();
     this.#background.add(pid);
@@ -126,11 +121,12 @@ export class Reaper {
   }
 
   #readUsage(): ResourceUsage {
-    const word = (index: number): number => Number(this.#usage[index]);
+    // It begins with seconds and microseconds in user mode, then in the kernel, and the peak.
+    const [userS = 0, userUs = 0, systemS = 0, systemUs = 0, peakKib = 0] = Array.from(this.#usage, Number);
     return {
-      userMs: word(USER_SECONDS) * 1000 + word(USER_MICROSECONDS) / 1000,
-      systemMs: word(SYSTEM_SECONDS) * 1000 + word(SYSTEM_MICROSECONDS) / 1000,
-      peakMemoryBytes: word(PEAK_MEMORY_KIB) * 1024,
+      userMs: userS * 1000 + userUs / 1000,
+      systemMs: systemS * 1000 + systemUs / 1000,
+      peakMemoryBytes: peakKib * 1024,
     };
   }
 }

@@ -15,7 +15,7 @@ export interface ResourceLimits {
 const RESOURCES = { cpuSeconds: 0, processes: 6, openFiles: 7, memoryBytes: 9 } as const;
 type Resource = keyof typeof RESOURCES;
 
-/** What most systems start with. */
+/** Default of most systems. */
 const DEFAULT_OPEN_FILES = 1024;
 
 /** SIGXCPU is sent this much before SIGKILL. */
@@ -39,13 +39,14 @@ function applyLimit(pid: number, resource: Resource, limit: number): void {
   const pair = new BigUint64Array([BigInt(limit), BigInt(hard)]);
   if (libc().prlimit(pid, RESOURCES[resource], pair, null) === 0) return;
   const error = osError(libc().errno());
-  throw new CapabilityError(error.code, `cannot limit ${resource} to ${limit}: ${error.message}`, {
+  const { code, errno, message } = error;
+  throw new CapabilityError(code, `cannot limit ${resource} to ${limit}: ${message}`, {
     cause: error,
-    ...(error.errno === undefined ? {} : { errno: error.errno }),
+    errno,
   });
 }
 
-/** How many files this program can have open. */
+/** Maximum number of open files of this program. */
 export function maxOpenFiles(): number {
   const limits = new BigUint64Array(2);
   return libc().prlimit(0, RESOURCES.openFiles, null, limits) === 0 ? Number(limits[0]) : DEFAULT_OPEN_FILES;

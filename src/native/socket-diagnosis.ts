@@ -37,8 +37,8 @@ export interface SocketOwner {
 }
 
 /**
- * Asks the kernel for one socket, which takes it no longer if there are many: /proc lists all of them. Null if there is
- * none; undefined if the kernel does not answer such questions here.
+ * Asks the kernel for one socket, at a cost that does not depend on how many there are; /proc would list them all. Null
+ * if it does not exist; undefined if the kernel does not answer such questions here.
  */
 export function diagnoseSocket(ends: SocketEnds): SocketOwner | null | undefined {
   const system = loadedLibc();
@@ -85,7 +85,7 @@ function ownerIn(answer: Buffer, { port, peerPort }: SocketEnds): SocketOwner | 
   const type = answer.readUInt16LE(4);
   if (type === NLMSG_ERROR) return answer.readInt32LE(ERROR) === -ENOENT ? null : undefined;
   if (type !== SOCK_DIAG_BY_FAMILY || answer.length < ANSWER_BYTES) return undefined;
-  // Without a connection it answers with a socket that listens on the port, if there is one.
+  // Without a connection, the kernel answers with a socket that listens on the port, if there is one.
   if (answer.readUInt16BE(ANSWER.from) !== port || answer.readUInt16BE(ANSWER.to) !== peerPort) return null;
   return { user: answer.readUInt32LE(ANSWER.user), inode: answer.readUInt32LE(ANSWER.inode) };
 }

@@ -1,7 +1,7 @@
 import { closeSync, readdirSync, statSync } from "node:fs";
 import { CapabilityError } from "../base/errors.ts";
 import { ERRNO, isErrno, osError } from "./os-error.ts";
-import { type CStrings, libc } from "./libc.ts";
+import { check, type CStrings, libc, toCString } from "./libc.ts";
 
 // Linux values that are the same on every processor that Node supports.
 const O_RDWR = 2;
@@ -37,7 +37,7 @@ const ACTIONS_BYTES = 256;
 const ATTRIBUTES_BYTES = 1024;
 const SIGNAL_SET_BYTES = 256;
 
-/** What to execute: a file, not a name to look up. */
+/** The file to execute; not a name to look up. */
 export interface Program {
   readonly path: string;
   readonly argv: readonly string[];
@@ -45,7 +45,7 @@ export interface Program {
   readonly env: readonly string[];
   /** Bytes if it is not UTF-8. */
   readonly cwd: string | Uint8Array;
-  /** Descriptors that the child gets beside its stdin, stdout and stderr, under the given numbers. */
+  /** Further descriptors for the child, under the given numbers. */
   readonly descriptors?: readonly { readonly from: number; readonly to: number }[];
 }
 
@@ -80,14 +80,12 @@ export type AnnounceChild = (stdoutLink: string) => void;
  * Starts a child on real pipes. Node's own are socket pairs, which a child cannot reopen by name:
  * `echo x > /dev/stdout` would fail in it.
  */
-export async function spawnOnPipes(
+export function spawnOnPipes(
   program: Program,
   options: { stdin: boolean },
   announce: AnnounceChild,
 ): Promise<SpawnedOnPipes> {
-  const opened: number[] = [];
-  const actions = createActions();
-  try {
+  return withActions(async (actions, opened) => {
     const stdin = options.stdin ? openPipe(opened) : undefined;
     const stdout = openPipe(opened);
     const stderr = openPipe(opened);
@@ -103,26 +101,19 @@ export async function spawnOnPipes(
     const childEnds = [stdin?.readEnd, stdout.writeEnd, stderr.writeEnd];
     for (const fd of childEnds) if (fd !== undefined) closeSync(fd);
     return { pid, stdin: stdin?.writeEnd, stdout: stdout.readEnd, stderr: stderr.readEnd };
-  } catch (error) {
-    for (const fd of opened) closeSync(fd);
-    throw error;
-  } finally {
-    destroyActions(actions);
-  }
+  });
 }
 
 /**
  * Starts a child on a new terminal, which is its stdin, stdout and stderr. It controls the child's session, or is left
  * for a descendant to take.
  */
-export async function spawnOnTerminal(
+export function spawnOnTerminal(
   program: Program,
   { size, controlling }: { size: TerminalSize; controlling: boolean },
   announce: AnnounceChild,
 ): Promise<SpawnedOnTerminal> {
-  const opened: number[] = [];
-  const actions = createActions();
-  try {
+  return withActions(async (actions, opened) => {
     const output = openPseudoTerminal(opened);
     const outputRest = duplicate(output, opened);
     const input = duplicate(output, opened);
@@ -136,6 +127,15 @@ export async function spawnOnTerminal(
     announce(`${slave} ${Math.trunc(statSync(slave).ctimeMs / 1000)}`);
     const pid = await spawn(program, actions);
     return { pid, output, outputRest, input };
+  });
+}
+
+/** Descriptors that `work` adds to `opened` are closed if it fails. */
+async function withActions<T>(work: (actions: Buffer, opened: number[]) => Promise<T>): Promise<T> {
+  const opened: number[] = [];
+  const actions = createActions();
+  try {
+    return await work(actions, opened);
   } catch (error) {
     for (const fd of opened) closeSync(fd);
     throw error;
@@ -152,7 +152,11 @@ export function spawnListener(program: Program, { stdin, table }: { stdin: numbe
     libc().actionsDup2(actions, table, 3);
     libc().actionsOpen(actions, 1, "/dev/null", O_RDWR, 0);
     libc().actionsDup2(actions, 1, 2);
-    return spawnAndWait(program, actions);
+    const { argv, env } = prepareSpawn(program, actions);
+    const pid = new Int32Array(1);
+    const errno = libc().posixSpawn(pid, program.path, actions, attributes(), argv, env);
+    if (errno !== 0) throw osError(errno);
+    return pid[0]!;
   } finally {
     destroyActions(actions);
   }
@@ -225,20 +229,12 @@ function spawn(program: Program, actions: Buffer): Promise<number> {
   });
 }
 
-function spawnAndWait(program: Program, actions: Buffer): number {
-  const { argv, env } = prepareSpawn(program, actions);
-  const pid = new Int32Array(1);
-  const errno = libc().posixSpawn(pid, program.path, actions, attributes(), argv, env);
-  if (errno !== 0) throw osError(errno);
-  return pid[0]!;
-}
-
 function prepareSpawn(program: Program, actions: Buffer): { argv: CStrings; env: CStrings } {
   refuseNul([program.path], "nul byte found in provided data");
   refuseNul(program.argv, "nul byte found in provided data");
   refuseNul(program.env, "data provided contains a nul byte");
   for (const { from, to } of program.descriptors ?? []) libc().actionsDup2(actions, from, to);
-  libc().actionsChdir(actions, cString(program.cwd));
+  libc().actionsChdir(actions, toCString(program.cwd));
   return { argv: [...program.argv, null], env: [...program.env, null] };
 }
 
@@ -248,7 +244,7 @@ export function refuseTooLong(argv: readonly string[], env: readonly string[]): 
   let bytes = 0;
   for (const texts of [argv, env])
     for (const { length } of texts) {
-      // There are at least as many bytes as characters, plus a terminating NUL.
+      // The text has at least as many bytes as characters, plus a terminating NUL.
       if (length >= longest) throw osError(ERRNO.E2BIG);
       bytes += length + 1 + POINTER_BYTES;
     }
@@ -260,10 +256,6 @@ function mostArgumentBytes(): number {
   const limits = new BigUint64Array(2);
   if (libc().prlimit(0, RLIMIT_STACK, null, limits) !== 0) return MAX_ARGUMENT_BYTES;
   return Math.max(Math.min(Number(limits[0]) / 4, MAX_ARGUMENT_BYTES), MIN_ARGUMENT_BYTES);
-}
-
-function cString(text: string | Uint8Array): Buffer {
-  return typeof text === "string" ? Buffer.from(`${text}\0`) : Buffer.concat([text, NO_PATH]);
 }
 
 /** Throws a CapabilityError for texts that C strings cannot hold. */
@@ -286,7 +278,7 @@ function destroyActions(actions: Buffer): void {
 
 let sharedAttributes: Buffer | undefined;
 
-/** A session of its own, and no ignored or blocked signals, of which Node itself has some. */
+/** A new session, and no ignored or blocked signals, of which Node itself has some. */
 function attributes(): Buffer {
   if (sharedAttributes) return sharedAttributes;
   const created = Buffer.alloc(ATTRIBUTES_BYTES);
@@ -320,9 +312,4 @@ export function pseudoTerminalName(master: number): string {
   const errno = libc().pseudoTerminalName(master, name, name.length);
   if (errno !== 0) throw osError(errno);
   return name.toString("latin1", 0, name.indexOf(0));
-}
-
-function check(result: number): number {
-  if (result < 0) throw osError(libc().errno());
-  return result;
 }

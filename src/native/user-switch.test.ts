@@ -32,7 +32,7 @@ afterEach(async () => {
   await rm(directory, { recursive: true });
 });
 
-/** What a program of root, with a group of its own, is after it has become that user. */
+/** State of a root program, with its own group, after it has become that user. */
 async function become(user: string): Promise<unknown> {
   const { outputFiles } = await build({
     stdin: { contents: REPORT, resolveDir: fileURLToPath(new URL(".", import.meta.url)), loader: "ts" },

@@ -4,6 +4,7 @@ import { CapabilityError } from "../base/errors.ts";
 import type { NumberedAccount } from "./account.ts";
 import { libc } from "./libc.ts";
 import { CAPABILITY_VERSION_3, forbidInspection } from "./privileges.ts";
+import { resultOr } from "./result-or.ts";
 
 const CAP_SETGID = 6n;
 const CAP_SETUID = 7n;
@@ -29,7 +30,7 @@ export function canSwitchUser(): boolean {
  * CapabilityError if anything of the user before is left.
  */
 export function becomeUser({ name, uid, gid }: NumberedAccount): void {
-  // Loaded as the user before, who can read it.
+  // Loaded before the switch, as a user who can read it.
   const { capset, prctl, systemCall } = libc();
   try {
     // The types lack it.
@@ -52,8 +53,8 @@ export function becomeUser({ name, uid, gid }: NumberedAccount): void {
 }
 
 /**
- * Has the system kill this program when the one that started it ends, unless that one lacks the right to do it. Becoming
- * another user undoes it.
+ * Makes the system kill this program when its parent ends, unless the parent may not signal it. Becoming another user
+ * undoes this.
  */
 export function endWithParent(): void {
   libc().prctl(PR_SET_PDEATHSIG, constants.signals.SIGKILL, 0, 0, 0);
@@ -70,16 +71,14 @@ function assertIs({ name, uid, gid }: Pick<NumberedAccount, "name" | "uid" | "gi
 }
 
 function canReturn(): boolean {
-  try {
+  return resultOr(false, () => {
     process.setuid!(0);
     return process.getuid!() === 0;
-  } catch {
-    return false;
-  }
+  });
 }
 
 function statusField(name: string): string | undefined {
-  // Of this thread, which starts all others from now on.
+  // Status of this thread, which starts all others from now on.
   const status = readFileSync("/proc/thread-self/status", "latin1");
   const line = status.split("\n").find((each) => each.startsWith(`${name}:`));
   return line?.slice(name.length + 1).trim();

@@ -1,5 +1,5 @@
 import { ftruncateSync } from "node:fs";
-import { libc } from "./libc.ts";
+import { check, libc } from "./libc.ts";
 import { osError } from "./os-error.ts";
 
 const MFD_CLOEXEC = 1;
@@ -20,8 +20,7 @@ export class WardenTable {
   #lines = 0;
 
   constructor() {
-    this.fd = libc().memfdCreate("exec-server-groups", MFD_CLOEXEC);
-    if (this.fd < 0) throw osError(libc().errno());
+    this.fd = check(libc().memfdCreate("exec-server-groups", MFD_CLOEXEC));
   }
 
   /** Reserves an empty line. */

@@ -1,4 +1,4 @@
-import type * as z from "zod";
+import * as z from "zod";
 
 /**
  * Group of a method, named in the gate errors of the handshake:
@@ -15,9 +15,9 @@ export type Family =
   | "capability discovery";
 
 /**
- * What a client needs to be allowed for a method. `session` and `info` are for everyone; `settings` reads the
- * configuration of Codex on the machine, `discovery` what it offers to agents; `operate` sees the figures of all
- * clients, `audit` what they did; `manage` changes what the server as a whole does.
+ * The right that a method requires. `session` and `info` are for everyone; `settings` reads Codex's configuration on
+ * the machine, `discovery` what it offers to agents; `operate` sees the figures of all clients, `audit` what they did;
+ * `manage` changes what the server as a whole does.
  */
 export type Right =
   | "session"
@@ -34,11 +34,14 @@ export type Right =
   | "audit"
   | "manage";
 
-/** What a lost answer means for a request if the session goes on. */
+/** Meaning of a lost answer to a request if the session continues. */
 export type LostAnswer =
   /** The request is idempotent and may be repeated. */
   | "repeat"
-  /** It opened something that ended with the connection. The bridge, whose client knows of no other one, opens it again. */
+  /**
+   * It opened something that ended with the connection. The bridge, whose client does not know of another connection,
+   * opens it again.
+   */
   | "opened"
   /** It affected only state of the connection, and ended with it. */
   | "ended"
@@ -46,9 +49,14 @@ export type LostAnswer =
   | "unknown";
 
 /** Defers building a schema to its first use. Building all of them would slow server start by a third. */
-export function schema<T extends z.ZodType>(build: () => T): () => T {
+export function schema<T>(build: () => T): () => T {
   let built: T | undefined;
   return () => (built ??= build());
+}
+
+/** The same for an object with these members. */
+export function object<Shape extends z.ZodRawShape>(members: () => Shape): () => z.ZodObject<Shape> {
+  return schema(() => z.object(members()) as z.ZodObject<Shape>);
 }
 
 /** Type of the values that a schema describes. */
@@ -68,16 +76,17 @@ interface MethodFacts<Param = string> {
   /** A further right, if the parameter has this value. */
   readonly alsoNeeds?: { readonly param: Param; readonly is: string; readonly right: Right };
   /**
-   * If the answer is lost with the connection. A request that may meet its own effect is repeated only if a parameter is
-   * set (true, or a string): a plain `createDirectory` would find its directory, and a start its process.
+   * What it means if the answer is lost with the connection. A request that may meet its own effect is repeated only if
+   * a parameter is set (true, or a string): a plain `createDirectory` would find its directory, and a start its
+   * process.
    */
   readonly lost: LostAnswer | { readonly repeatWith: Param; readonly otherwise: LostAnswer };
   /**
-   * Whether a server that does not answer soon will not answer at all. Eventually: the request waits for something, or
-   * moves data; `promptlyUnless` names the parameter that makes it wait.
+   * Whether a server that does not answer promptly has failed. Eventually: the request waits for something, or moves
+   * data; `promptlyUnless` names the parameter that makes it wait.
    */
   readonly answers: "promptly" | "eventually" | { readonly promptlyUnless: Param };
-  /** Control methods have a lane of their own when a server runs requests concurrently. */
+  /** Control methods have their own lane when a server runs requests concurrently. */
   readonly lane?: "control";
   /**
    * Requests about one process keep their order. This parameter names the process; all `v0` requests count as one
@@ -107,16 +116,41 @@ export interface Notification<P extends z.ZodType = z.ZodType> extends Notificat
 interface NotificationFacts {
   readonly doc: string;
   readonly from: "client" | "server";
-  /** As for a method. */
+  /** See `Method.extension`. */
   readonly extension?: true;
 }
 
+/** A schema, or the members of an object. */
+type Described = z.ZodType | z.ZodRawShape;
+
+type SchemaOf<D extends Described> = D extends z.ZodType
+  ? D
+  : D extends z.ZodRawShape
+    ? z.ZodObject<D>
+    : never;
+
+/** Facts of an entry besides its schemas. Facts that name a parameter are checked against the entry's own. */
+type Facts<P extends Described> = MethodFacts<keyof z.infer<SchemaOf<P>> & string>;
+
+interface Schemas<P extends Described, R extends Described> {
+  readonly params: () => P;
+  readonly result: () => R;
+}
+
+/** Builds the schema at its first use. */
+function schemaOf<D extends Described>(describe: () => D): () => SchemaOf<D> {
+  return schema(() => {
+    const described = describe();
+    return (described instanceof z.ZodType ? described : z.object(described)) as SchemaOf<D>;
+  });
+}
+
 /** One entry of the table, with the exact types of its schemas. */
-export function method<P extends z.ZodType, R extends z.ZodType>(
-  definition: MethodFacts<keyof z.infer<P> & string> & { readonly params: () => P; readonly result: () => R },
-): Method<P, R> {
-  const params = schema(definition.params);
-  const result = schema(definition.result);
+export function method<P extends Described, R extends Described>(
+  definition: Facts<P> & Schemas<P, R>,
+): Method<SchemaOf<P>, SchemaOf<R>> {
+  const params = schemaOf(definition.params);
+  const result = schemaOf(definition.result);
   return {
     ...definition,
     get params() {
@@ -128,10 +162,17 @@ export function method<P extends z.ZodType, R extends z.ZodType>(
   };
 }
 
-export function notification<P extends z.ZodType>(
+/** Defines entries that have these facts in common. An entry's own facts take precedence. */
+export function methodsWith<Common extends Partial<MethodFacts<never>>>(common: Common) {
+  return <P extends Described, R extends Described>(
+    definition: Omit<Facts<P>, keyof Common> & Partial<Facts<P>> & Schemas<P, R>,
+  ): Method<SchemaOf<P>, SchemaOf<R>> => method({ ...common, ...definition } as Facts<P> & Schemas<P, R>);
+}
+
+export function notification<P extends Described>(
   definition: NotificationFacts & { readonly params: () => P },
-): Notification<P> {
-  const params = schema(definition.params);
+): Notification<SchemaOf<P>> {
+  const params = schemaOf(definition.params);
   return {
     ...definition,
     get params() {

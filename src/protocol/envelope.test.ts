@@ -14,7 +14,7 @@ import { MAX_JSON_VALUES } from "./wire-limits.ts";
 
 afterEach(() => void vi.restoreAllMocks());
 
-/** As in an older browser, which does not know whether text is well-formed. */
+/** Simulates an older browser without `isWellFormed`. */
 function withoutBuiltIn(): void {
   vi.spyOn(String.prototype as unknown as { isWellFormed: () => unknown }, "isWellFormed").mockReturnValue(
     undefined,
@@ -24,7 +24,7 @@ function withoutBuiltIn(): void {
 const request = (id: string, rest = ""): string => `{"id":${id},"method":"m"${rest}}`;
 
 describe("parseMessage", () => {
-  it("tells the kinds of messages by their members", () => {
+  it("recognizes the kinds of messages by their members", () => {
     expect(parseMessage('{"id":1,"method":"m","params":{"a":1}}')).toEqual({
       kind: "request",
       id: "1",

@@ -1,4 +1,5 @@
 import { shorten } from "../base/shorten.ts";
+import { isWellFormed } from "../base/system-text.ts";
 import { parseJson } from "./json-scan.ts";
 
 /** An id exactly as the peer wrote it, ready to be sent back. */
@@ -27,13 +28,8 @@ export type Message =
 /** Text that is not a message. The peer gets an error, and the connection continues. */
 export class MalformedMessageError extends Error {}
 
-/** No i64 has more digits, and converting millions of them takes seconds. */
+/** An i64 has at most 19 digits, and converting millions of them takes seconds. */
 const INTEGER = /^-?(?:0|[1-9][0-9]{0,18})$/;
-/** With the `u` flag a surrogate pair is one character, so only lone surrogates match. */
-const LONE_SURROGATE = /[\ud800-\udfff]/u;
-/** The built-in is faster, but some browsers lack it. */
-const isWellFormed = (text: string & { isWellFormed?: () => boolean }): boolean =>
-  text.isWellFormed?.() ?? !LONE_SURROGATE.test(text);
 const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
 const MIN_I64 = -(2n ** 63n);
 const MAX_I64 = 2n ** 63n - 1n;
@@ -90,8 +86,8 @@ function parseObject(text: string): { members: Record<string, unknown>; idText: 
     if (typeof value !== "object" || value === null || Array.isArray(value))
       throw new Error("expected a JSON-RPC object");
     idText = parsed.memberText ?? (Object.hasOwn(value, "id") ? "" : undefined);
-    // An escape can spell text without a UTF-8 form, which the wire refuses. Most messages have no escapes, and looking
-    // for one costs far less than checking the values.
+    // An escape can stand for text without a UTF-8 form, which the wire refuses. Most messages have no escapes, and
+    // looking for one costs far less than checking the values.
     if (text.includes("\\") && hasLoneSurrogate(value)) throw new Error("lone surrogate in a string");
   } catch (cause) {
     throw new MalformedMessageError(cause instanceof Error ? cause.message : String(cause), { cause });
@@ -136,12 +132,12 @@ function checkTrace(trace: unknown): string | undefined {
         throw new MalformedMessageError(`invalid type: ${describeJsonType(member)}, expected a string`);
     return typeof traceparent === "string" && TRACEPARENT.test(traceparent) ? traceparent : undefined;
   }
-  const found =
+  const type =
     typeof trace === "string" ? `string ${JSON.stringify(shorten(trace))}` : describeJsonType(trace);
-  throw new MalformedMessageError(`invalid type: ${found}, expected struct W3cTraceContext`);
+  throw new MalformedMessageError(`invalid type: ${type}, expected struct W3cTraceContext`);
 }
 
-/** Throws a MalformedMessageError for what is not an error of the wire. */
+/** Throws a MalformedMessageError unless the value is an error of the wire. */
 export function checkWireError(error: unknown): WireError {
   if (error === undefined) throw new MalformedMessageError("missing field `error`");
   if (typeof error !== "object" || error === null)

@@ -80,3 +80,9 @@ export function record<V extends z.ZodType>(valueType: V): z.ZodType<Record<stri
 }
 
 export const optional = <T extends z.ZodType>(schema: T) => schema.nullable().optional();
+
+/** True or false, or absent. */
+export const flag = (doc: string) => z.boolean().optional().describe(doc);
+
+/** The same, or null. */
+export const nullableFlag = (doc: string) => optional(z.boolean()).describe(doc);

@@ -1,6 +1,5 @@
 import type * as z from "zod";
 import { commandMethods, commandNotifications } from "./command-v0.ts";
-import { consoleMethods } from "./console.ts";
 import { discoveryMethods } from "./discovery.ts";
 import { environmentMethods } from "./environment.ts";
 import { fileMethods, fileNotifications } from "./files.ts";
@@ -9,8 +8,7 @@ import { httpMethods, httpNotifications } from "./http.ts";
 import { networkNotifications, networkServerMethods } from "./network.ts";
 import { processExtensionMethods, processExtensionNotifications } from "./process-extensions.ts";
 import { processMethods, processNotifications } from "./process.ts";
-import { serverOperationMethods } from "./server-operation.ts";
-import { serverStatusMethods } from "./server-status.ts";
+import { serverStatusMethods } from "./server.ts";
 import { sessionMethods, sessionNotifications } from "./session.ts";
 import { tcpMethods } from "./tcp.ts";
 
@@ -27,8 +25,6 @@ export const methods = {
   ...tcpMethods,
   ...commandMethods,
   ...serverStatusMethods,
-  ...consoleMethods,
-  ...serverOperationMethods,
 };
 
 /** Requests that a server sends to its client. */

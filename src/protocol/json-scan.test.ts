@@ -7,7 +7,7 @@ const MIB = 1024 * 1024;
 const MAX_VALUES = 262_144;
 const MAX_DEPTH = 127;
 
-/** Whether a text got as far as `JSON.parse`, and what it was refused for. */
+/** Whether a text reached `JSON.parse`, and why it was refused. */
 function attempt(text: string): { parsed: boolean; fault: string | undefined } {
   const parse = vi.spyOn(JSON, "parse");
   try {
@@ -104,8 +104,8 @@ it("many keys of the same length take no longer than as much other text", () => 
     expect(attempt(`{${keys(16_382).join()}}`).fault).toBeUndefined();
     expect(attempt(`{${keys(16_384).join()}}`).fault).toContain("key exceeds the limit");
   });
-  // V8 gives keys that are a little longer one hash, and needs ten seconds for them.
-  expect(took).toBeLessThan(5_000);
+  // V8 gives keys that are a little longer one hash, and needs seconds for them.
+  expect(took).toBeLessThan(1_500);
 });
 
 it("as much as the wire allows is parsed", () => {
@@ -172,7 +172,7 @@ it("strings end where they end, whatever is escaped in them, at any distance", (
   );
 });
 
-it("a key that is there twice is told, by its beginning when it is long", () => {
+it("a key that is there twice is reported, by its beginning when it is long", () => {
   const key = "k".repeat(16_000);
   expect(attempt(`{"a":{"${key}":1,"${key}":2}}`).fault).toMatch(/^duplicate JSON object key `k{256}…` at /);
   expect(attempt('{"a":[{"b":1},{"b":1,"\\u0062":2}]}').fault).toMatch(/^duplicate JSON object key `b` at /);
@@ -241,7 +241,7 @@ it("limits count to the character", () => {
   expect(attempt(`["${"\\n".repeat(MIB / 2 + 1)}"]`).fault).toContain("the limit of 524288 escapes");
 });
 
-it("a place is told by line and column up to a mebibyte, and by its number beyond", () => {
+it("a place is reported by line and column up to a mebibyte, and by its number beyond", () => {
   const deep = "[".repeat(MAX_DEPTH + 1);
   const fault = (text: string): string | undefined => attempt(text).fault;
   expect(fault(`\n\n ${deep}`)).toBe(`recursion limit exceeded at line 3 column ${MAX_DEPTH + 2}`);

@@ -25,7 +25,7 @@ const MAX_DEPTH = 127;
 const MAX_OUTSIDE_STRINGS = 8 * 1024 * 1024;
 /** With the quotes. */
 const MAX_KEY_CHARACTERS = MAX_HASHED_CHARACTERS + 1;
-/** No shorter text has more keys: each takes quotes, a colon and a value. */
+/** A shorter text cannot have more keys: each takes quotes, a colon and a value. */
 const MANY_KEYS_CHARACTERS = MAX_DIFFERENT_KEYS * 4;
 /** Maximum escapes in all strings together; each costs far more than a plain character. */
 const MAX_ESCAPES = 512 * 1024;
@@ -60,7 +60,7 @@ function checkEscapes(text: string): void {
   }
 }
 
-/** For text that is not JSON the result means nothing, but the cost is the same. */
+/** For text that is not JSON, the result is meaningless, but the cost is the same. */
 function scanJson(text: string, member: string): JsonScan {
   let depth = 0;
   let values = 0;
@@ -102,7 +102,8 @@ function scanJson(text: string, member: string): JsonScan {
           `JSON object key exceeds the limit of ${MAX_KEY_CHARACTERS} characters at ${position(text, keyEnd)}`,
         );
       if (differentKeys !== undefined) {
-        differentKeys.add(text.slice(keyStart, keyEnd));
+        // Without the quotes: with them, the longest keys would all have one hash.
+        differentKeys.add(text.slice(keyStart + 1, keyEnd - 1));
         if (differentKeys.size > MAX_DIFFERENT_KEYS)
           throw new Error(
             `JSON-RPC message exceeds the limit of ${MAX_DIFFERENT_KEYS} different keys at ${position(text, keyEnd)}`,
@@ -138,7 +139,7 @@ function scanJson(text: string, member: string): JsonScan {
   return { memberText, keys };
 }
 
-/** How many of `keys` are not in the value. Stops as soon as all are found. */
+/** Counts the `keys` that are missing in the value. Stops as soon as all are found. */
 function missingKeys(value: object, keys: number): number {
   let missing = keys;
   if (Array.isArray(value)) {

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { method, notification, schema, type Infer } from "./define.ts";
+import { type Infer, method, notification, object, schema } from "./define.ts";
 import { optional, ProcessId, record, Unsigned } from "./fields.ts";
 
 const Port = schema(() => z.number().int().min(0).max(65_535));
@@ -7,50 +7,46 @@ const Port = schema(() => z.number().int().min(0).max(65_535));
 export const NetworkProtocol = schema(() => z.enum(["http", "https_connect", "socks5_tcp", "socks5_udp"]));
 export type NetworkProtocol = Infer<typeof NetworkProtocol>;
 
-export const NetworkProxyConfig = schema(() =>
-  z.object({
-    enabled: z.boolean().describe("Must be true"),
-    enableSocks5: z.boolean(),
-    enableSocks5Udp: z.boolean(),
-    allowUpstreamProxy: z.boolean(),
-    dangerouslyAllowAllUnixSockets: z.boolean(),
-    mode: z.enum(["limited", "full"]),
-    allowLocalBinding: z.boolean().describe("Loopback and private addresses may be reached"),
-    domains: optional(record(z.enum(["allow", "deny", "none"]))).describe("By host pattern"),
-    unixSockets: optional(record(z.enum(["allow", "deny"]))).describe("By native path"),
-    reviewDomains: z.array(z.string()).optional(),
-    credentialMasking: z.boolean().optional(),
-    credentialProviders: record(record(z.unknown())).optional(),
-  }),
-);
+export const NetworkProxyConfig = object(() => ({
+  enabled: z.boolean().describe("Must be true"),
+  enableSocks5: z.boolean(),
+  enableSocks5Udp: z.boolean(),
+  allowUpstreamProxy: z.boolean(),
+  dangerouslyAllowAllUnixSockets: z.boolean(),
+  mode: z.enum(["limited", "full"]),
+  allowLocalBinding: z.boolean().describe("Loopback and private addresses may be reached"),
+  domains: optional(record(z.enum(["allow", "deny", "none"]))).describe("By host pattern"),
+  unixSockets: optional(record(z.enum(["allow", "deny"]))).describe("By native path"),
+  reviewDomains: z.array(z.string()).optional(),
+  credentialMasking: z.boolean().optional(),
+  credentialProviders: record(record(z.unknown())).optional(),
+}));
 export type NetworkProxyConfig = Infer<typeof NetworkProxyConfig>;
 
 const label = schema(() => optional(z.string()));
 
-export const NetworkProxyLaunch = schema(() =>
-  z.object({
-    proxy: NetworkProxyConfig(),
-    auditMetadata: z
-      .object({
-        conversationId: label(),
-        appVersion: label(),
-        userAccountId: label(),
-        authMode: label(),
-        originator: label(),
-        userEmail: label(),
-        terminalType: label(),
-        model: label(),
-        slug: label(),
-      })
-      .optional()
-      .describe("Used only in the proxy's records"),
-    environmentId: optional(z.string()),
-    executionId: optional(z.string()),
-    policyDecisionTimeoutMs: optional(Unsigned()).describe(
-      "Ask the client with `network/policyRequest` and wait up to this long; must not be 0",
-    ),
-  }),
-);
+export const NetworkProxyLaunch = object(() => ({
+  proxy: NetworkProxyConfig(),
+  auditMetadata: z
+    .object({
+      conversationId: label(),
+      appVersion: label(),
+      userAccountId: label(),
+      authMode: label(),
+      originator: label(),
+      userEmail: label(),
+      terminalType: label(),
+      model: label(),
+      slug: label(),
+    })
+    .optional()
+    .describe("Used only in the proxy's records"),
+  environmentId: optional(z.string()),
+  executionId: optional(z.string()),
+  policyDecisionTimeoutMs: optional(Unsigned()).describe(
+    "Ask the client with `network/policyRequest` and wait up to this long; must not be 0",
+  ),
+}));
 export type NetworkProxyLaunch = Infer<typeof NetworkProxyLaunch>;
 
 export const NetworkDecision = schema(() =>
@@ -71,12 +67,11 @@ export const networkServerMethods = {
     right: "session",
     lost: "unknown",
     answers: "eventually",
-    params: () =>
-      z.object({
-        processId: ProcessId(),
-        request: z.object({ protocol: NetworkProtocol(), host: z.string(), port: Port() }),
-      }),
-    result: () => z.object({ decision: NetworkDecision() }),
+    params: () => ({
+      processId: ProcessId(),
+      request: z.object({ protocol: NetworkProtocol(), host: z.string(), port: Port() }),
+    }),
+    result: () => ({ decision: NetworkDecision() }),
   }),
 };
 
@@ -84,20 +79,19 @@ export const networkNotifications = {
   "network/policyDecision": notification({
     doc: "Reports a decision of a process's proxy; informational, and dropped if the connection is busy.",
     from: "server",
-    params: () =>
-      z.object({
-        processId: ProcessId(),
-        timestamp: z.string().describe("RFC 3339 in UTC with milliseconds"),
-        scope: z.string().describe("`domain`"),
-        decision: z.enum(["allow", "deny", "ask"]),
-        source: z.string().describe("`decider` if the client was asked, else `baseline_policy`"),
-        reason: z.string().describe("The client's reason, or one of the proxy's such as `not_allowed`"),
-        protocol: NetworkProtocol(),
-        host: z.string(),
-        port: Port(),
-        method: optional(z.string()).describe("HTTP method"),
-        client: optional(z.string()).describe("Address and port the process connected from"),
-        policyOverride: z.boolean().describe("True if the client allowed what the settings do not"),
-      }),
+    params: () => ({
+      processId: ProcessId(),
+      timestamp: z.string().describe("RFC 3339 in UTC with milliseconds"),
+      scope: z.string().describe("`domain`"),
+      decision: z.enum(["allow", "deny", "ask"]),
+      source: z.string().describe("`decider` if the client was asked, else `baseline_policy`"),
+      reason: z.string().describe("The client's reason, or one of the proxy's such as `not_allowed`"),
+      protocol: NetworkProtocol(),
+      host: z.string(),
+      port: Port(),
+      method: optional(z.string()).describe("HTTP method"),
+      client: optional(z.string()).describe("Address and port the process connected from"),
+      policyOverride: z.boolean().describe("True if the client allowed what the settings do not"),
+    }),
   }),
 };

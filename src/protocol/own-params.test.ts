@@ -12,7 +12,7 @@ const sandbox = { permissions: { type: "disabled" }, windowsSandboxLevel: "disab
 const start = { processId, argv: ["a"], cwd: uri, env: {}, tty: true };
 const limits = { memoryBytes: 1, cpuSeconds: 1, openFiles: 1, processes: 1 };
 
-/** Everything that the methods of this server take, and what it adds to those of Codex. */
+/** All parameters of this server's own methods, and its additions to those of Codex. */
 const whole: Record<string, Record<string, unknown>> = {
   initialize: { clientName: "c", resumeSessionId: "s", urgentInput: true, reportStarts: true },
   "process/start": {
@@ -46,6 +46,7 @@ const whole: Record<string, Record<string, unknown>> = {
     fromSeq: 1,
   },
   "process/detach": { processId, forget: true },
+  "process/rename": { processId, name: "n" },
   "process/list": { scope: "kept", usage: true, after: { startedAtMs: 1, pid: 2 } },
   "process/times": { processId, fromSeq: 1 },
   "process/snapshot": { processId, stream: "pty", maxBytes: 1, screen: true, paint: true },
@@ -97,6 +98,7 @@ describe("params of this server's own", () => {
     ["process/start", "keep", [{ name: `a${"-".repeat(127)}` }, null], [{}, { name: "" }, { name: "-a" }]],
     ["process/start", "timeoutMs", [0, null], [-1, 0.5]],
     ["process/attach", "name", ["0", null], ["a b", `a${"-".repeat(128)}`]],
+    ["process/rename", "name", ["a", `a${"-".repeat(127)}`], ["", "-a", `a${"-".repeat(128)}`, null]],
     ["process/attach", "owner", ["o".repeat(2_048), null], ["o".repeat(2_049)]],
     ["process/resize", "rows", [1, 65_535], [0, 65_536, 1.5, null]],
     ["fs/chmod", "mode", [0, 0o7777], [0o10000, -1, 0.5, null]],

@@ -165,11 +165,11 @@ describe("params", () => {
     expect(parse(name, params).success).toBe(false);
   });
 
-  it("leave the check of base64 to whoever decodes it", () => {
+  it("leave the check of base64 to the code that decodes it", () => {
     expect(parse("process/write", { processId: "p", chunk: "*", writeId: "1" }).success).toBe(true);
   });
 
-  it("leave the check of paths to whoever uses them", () => {
+  it("leave the check of paths to the code that uses them", () => {
     expect(parse("fs/readFile", { path: "not a uri" }).success).toBe(true);
   });
 });

@@ -6,9 +6,9 @@ import { methods, type Notification, type NotificationName, notifications, serve
 const table: Record<string, Method> = { ...methods, ...serverMethods };
 
 function definition(name: string): Method {
-  const found = table[name];
-  if (found === undefined) throw new Error(`no method ${name}`);
-  return found;
+  const method = table[name];
+  if (method === undefined) throw new Error(`no method ${name}`);
+  return method;
 }
 
 const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;
@@ -20,8 +20,8 @@ describe("recorded messages", () => {
     expect(Object.keys(recorded)).toEqual(
       Object.keys(table).filter((name) => ofCodex(name, definition(name))),
     );
-    const theirs = Object.entries(notifications as Record<string, Notification>).filter(([name, told]) =>
-      ofCodex(name, told),
+    const theirs = Object.entries(notifications as Record<string, Notification>).filter(
+      ([name, notification]) => ofCodex(name, notification),
     );
     expect(Object.keys(recordedNotifications).sort()).toEqual(theirs.map(([name]) => name).sort());
   });
@@ -88,6 +88,7 @@ describe("the table", () => {
       "process/wait",
       "process/attach",
       "process/detach",
+      "process/rename",
       "process/list",
       "process/times",
       "process/snapshot",

@@ -130,8 +130,8 @@ describe("sandboxContext", () => {
     ["text for network", { network: "yes" }, "network of a sandbox must be true or false"],
     ["a number in a list", { deny: [1] }, "deny of a sandbox must be text, not number"],
     ["an empty path", { write: [""] }, "write of a sandbox holds an empty path"],
-    ["a NUL", { write: ["a\0b"] }, "write of a sandbox holds a NUL"],
-    ["a URI", { write: ["file:///a"] }, "write of a sandbox holds file:///a; give a plain path, not a URI"],
+    ["a NUL", { write: ["a\0b"] }, "write of a sandbox contains a NUL"],
+    ["a URI", { write: ["file:///a"] }, "write of a sandbox holds file:///a; pass a plain path, not a URI"],
     ["a tilde", { deny: ["~/.ssh"] }, "deny of a sandbox holds ~/.ssh; write the home directory out"],
     [
       "braces",

@@ -3,20 +3,20 @@ import { ForeignPathError, pathFromUri, resolveDots, uriFromPath } from "../base
 import { checkText } from "../base/system-text.ts";
 import type { FileSystemEntry, SandboxContext, SpecialPath } from "./sandbox.ts";
 
-/** What a process or a file call may reach. Paths are of the server's machine; relative ones start at its `cwd`. */
+/** What a process or a file call may access. Paths are on the server's machine; relative ones start at its `cwd`. */
 export interface SandboxOptions {
   /**
-   * Directories that can be written, with everything below them, except `.git`, `.agents`, `.codex` and `.aws`, unless
-   * they are listed too. A directory that does not exist is not granted. Default: none.
+   * Writable directories, with everything below them, except `.git`, `.agents`, `.codex` and `.aws`, unless they are
+   * listed too. A directory that does not exist is not granted. Default: none.
    */
   readonly write?: readonly string[];
   /**
-   * What can be read besides: `all`, the default, or only these paths and the system's directories that programs need
-   * to run. Nothing else is visible then, not even the working directory.
+   * What can also be read: `all`, the default, or only these paths and the system's directories that programs need to
+   * run. Nothing else is visible then, not even the working directory.
    */
   readonly read?: "all" | readonly string[];
   /**
-   * Paths that can be neither read nor written, although what surrounds them can. A path with `*`, `?` or `[` is a
+   * Paths that can be neither read nor written, although their surroundings can. A path with `*`, `?` or `[` is a
    * pattern, in which `**` as a whole name stands for any number of directories. It covers the files that exist when
    * the process starts.
    */
@@ -40,9 +40,34 @@ export type Sandbox = SandboxOptions | SandboxPreset | SandboxContext;
 const OPTIONS = ["write", "read", "deny", "network"];
 const PROTECTED_NAMES = [".git", ".agents", ".codex", ".aws"];
 
+const READ_ALL: FileSystemEntry = { path: special({ kind: "root" }), access: "read" };
+
+const PRESETS: Readonly<Record<SandboxPreset, readonly FileSystemEntry[]>> = {
+  "read-only": [READ_ALL],
+  "workspace-write": [
+    READ_ALL,
+    { path: special({ kind: "project_roots" }), access: "write" },
+    { path: special({ kind: "slash_tmp" }), access: "write" },
+    { path: special({ kind: "tmpdir" }), access: "write" },
+    ...PROTECTED_NAMES.map(
+      (subpath): FileSystemEntry => ({
+        path: special({ kind: "project_roots", subpath }),
+        access: "read",
+        missing_path_behavior: "skip",
+      }),
+    ),
+  ],
+};
+
 /** Converts a sandbox to the wire. `cwd` is the URI of the directory that relative paths start at. */
 export function sandboxContext(sandbox: Sandbox, cwd: string): SandboxContext {
-  if (typeof sandbox === "string") return contextOf(presetEntries(sandbox), "restricted", cwd);
+  if (typeof sandbox === "string") {
+    if (!Object.hasOwn(PRESETS, sandbox))
+      throw new UsageError(
+        `there is no sandbox ${JSON.stringify(sandbox)}; there are ${SANDBOX_PRESETS.join(", ")}`,
+      );
+    return contextOf([...PRESETS[sandbox]], "restricted", cwd);
+  }
   if (typeof sandbox !== "object" || sandbox === null || Array.isArray(sandbox))
     throw new UsageError(`a sandbox must be an object or one of ${SANDBOX_PRESETS.join(", ")}`);
   if ("permissions" in sandbox) return sandbox;
@@ -67,32 +92,6 @@ function contextOf(
   };
 }
 
-function presetEntries(name: SandboxPreset): FileSystemEntry[] {
-  const readAll: FileSystemEntry = { path: special({ kind: "root" }), access: "read" };
-  switch (name) {
-    case "read-only":
-      return [readAll];
-    case "workspace-write":
-      return [
-        readAll,
-        { path: special({ kind: "project_roots" }), access: "write" },
-        { path: special({ kind: "slash_tmp" }), access: "write" },
-        { path: special({ kind: "tmpdir" }), access: "write" },
-        ...PROTECTED_NAMES.map(
-          (subpath): FileSystemEntry => ({
-            path: special({ kind: "project_roots", subpath }),
-            access: "read",
-            missing_path_behavior: "skip",
-          }),
-        ),
-      ];
-    default:
-      throw new UsageError(
-        `there is no sandbox ${JSON.stringify(name)}; there are ${SANDBOX_PRESETS.join(", ")}`,
-      );
-  }
-}
-
 function special(value: SpecialPath): FileSystemEntry["path"] {
   return { type: "special", value };
 }
@@ -104,7 +103,7 @@ function entriesOf({ write = [], read = "all", deny = [] }: SandboxOptions, cwd:
   });
   const readable =
     read === "all"
-      ? [{ path: special({ kind: "root" }), access: "read" as const }]
+      ? [READ_ALL]
       : [
           { path: special({ kind: "minimal" }), access: "read" as const },
           ...texts("read", read).map(pathEntry("read", "read")),
@@ -129,7 +128,7 @@ function texts(option: string, list: readonly string[]): readonly string[] {
     checkText(`${option} of a sandbox`, text);
     if (text === "") throw new UsageError(`${option} of a sandbox holds an empty path`);
     if (text.startsWith("file:"))
-      throw new UsageError(`${option} of a sandbox holds ${text}; give a plain path, not a URI`);
+      throw new UsageError(`${option} of a sandbox holds ${text}; pass a plain path, not a URI`);
     if (text === "~" || text.startsWith("~/"))
       throw new UsageError(`${option} of a sandbox holds ${text}; write the home directory out`);
   }
@@ -141,8 +140,8 @@ function absolute(option: string, path: string, cwd: string): string {
 }
 
 /**
- * An absolute pattern, in which the working directory stands for itself: Codex's server would take `/srv/[a]` for a
- * pattern, and let the denied files through.
+ * An absolute pattern with an escaped working directory: Codex's server would treat `/srv/[a]` as a pattern, and let
+ * the denied files through.
  */
 function pattern(text: string, cwd: string): string {
   if (/[{}]/.test(text.replace(/\[[{}]\]/g, "")))

@@ -1,8 +1,8 @@
 import * as z from "zod";
-import { schema, type Infer } from "./define.ts";
+import { type Infer, object, schema } from "./define.ts";
 import { optional, PathUri, Unsigned } from "./fields.ts";
 
-// On the wire, members of the permission profile are snake_case, those around it camelCase.
+// On the wire, members of the permission profile are snake_case, the surrounding ones camelCase.
 
 const Subpath = schema(() => optional(z.string()).describe("Relative path below it"));
 
@@ -31,17 +31,15 @@ export const FileSystemPath = schema(() =>
 );
 export type FileSystemPath = Infer<typeof FileSystemPath>;
 
-export const FileSystemEntry = schema(() =>
-  z.object({
-    path: FileSystemPath(),
-    access: z
-      .enum(["read", "write", "deny", "none"])
-      .describe("The more specific path wins, then `deny`, then `write`; `none` means `deny`"),
-    missing_path_behavior: optional(z.enum(["skip"])).describe(
-      "No effect: a path that does not exist is ignored if it would be writable, and cannot be created otherwise",
-    ),
-  }),
-);
+export const FileSystemEntry = object(() => ({
+  path: FileSystemPath(),
+  access: z
+    .enum(["read", "write", "deny", "none"])
+    .describe("The more specific path wins, then `deny`, then `write`; `none` means `deny`"),
+  missing_path_behavior: optional(z.enum(["skip"])).describe(
+    "No effect: a path that does not exist is ignored if it would be writable, and cannot be created otherwise",
+  ),
+}));
 export type FileSystemEntry = Infer<typeof FileSystemEntry>;
 
 export const FileSystemPolicy = schema(() =>
@@ -58,10 +56,8 @@ export const FileSystemPolicy = schema(() =>
     z.object({ type: z.literal("unrestricted") }).describe("Everything is writable"),
   ]),
 );
-export type FileSystemPolicy = Infer<typeof FileSystemPolicy>;
 
 export const NetworkAccess = schema(() => z.enum(["restricted", "enabled"]));
-export type NetworkAccess = Infer<typeof NetworkAccess>;
 
 export const PermissionProfile = schema(() =>
   z.discriminatedUnion("type", [
@@ -76,26 +72,24 @@ export const PermissionProfile = schema(() =>
 );
 export type PermissionProfile = Infer<typeof PermissionProfile>;
 
-export const SandboxContext = schema(() =>
-  z.object({
-    permissions: PermissionProfile(),
-    cwd: optional(PathUri()).describe(
-      "Base of relative patterns. A process has its own working directory for that; a file call needs it if an entry depends on it",
-    ),
-    workspaceRoots: z.array(PathUri()).optional().describe("What `project_roots` stands for"),
-    windowsSandboxLevel: z
-      .enum(["disabled", "restricted-token", "elevated", "mxc"])
-      .describe("Required on every platform"),
-    windowsSandboxProxySettingsMode: optional(z.enum(["reconcile", "preserve"])),
-    useLegacyLandlock: z.boolean().optional(),
-    sandboxOverride: z
-      .enum(["noOverride", "escalatedSandboxWithRestrictions", "bypassSandboxFirstAttempt"])
-      .optional(),
-    userHomeDir: optional(PathUri()).describe("No effect on Linux"),
-    temporaryDirectories: optional(z.array(PathUri())).describe("No effect on Linux"),
-    policyContext: optional(
-      z.object({ cwd: optional(PathUri()), workspaceRoots: z.array(PathUri()).optional() }),
-    ).describe("Replaces these two values; without roots of its own there are none"),
-  }),
-);
+export const SandboxContext = object(() => ({
+  permissions: PermissionProfile(),
+  cwd: optional(PathUri()).describe(
+    "Base of relative patterns. A process has its own working directory for that; a file call needs it if an entry depends on it",
+  ),
+  workspaceRoots: z.array(PathUri()).optional().describe("What `project_roots` stands for"),
+  windowsSandboxLevel: z
+    .enum(["disabled", "restricted-token", "elevated", "mxc"])
+    .describe("Required on every platform"),
+  windowsSandboxProxySettingsMode: optional(z.enum(["reconcile", "preserve"])),
+  useLegacyLandlock: z.boolean().optional(),
+  sandboxOverride: z
+    .enum(["noOverride", "escalatedSandboxWithRestrictions", "bypassSandboxFirstAttempt"])
+    .optional(),
+  userHomeDir: optional(PathUri()).describe("No effect on Linux"),
+  temporaryDirectories: optional(z.array(PathUri())).describe("No effect on Linux"),
+  policyContext: optional(
+    z.object({ cwd: optional(PathUri()), workspaceRoots: z.array(PathUri()).optional() }),
+  ).describe("Replaces these two values; without roots of its own there are none"),
+}));
 export type SandboxContext = Infer<typeof SandboxContext>;

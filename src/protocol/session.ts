@@ -2,7 +2,7 @@ import * as z from "zod";
 import { V0_PROTOCOL_VERSION } from "./command-v0.ts";
 import { method, notification } from "./define.ts";
 import { EnvironmentInfo } from "./environment.ts";
-import { optional } from "./fields.ts";
+import { nullableFlag, optional } from "./fields.ts";
 
 export const sessionMethods = {
   initialize: method({
@@ -12,26 +12,24 @@ export const sessionMethods = {
     lost: "unknown",
     answers: "eventually",
     extensionParams: ["urgentInput", "reportStarts"],
-    params: () =>
-      z.object({
-        clientName: z.string(),
-        resumeSessionId: optional(z.string()).describe("Session to resume; absent or null opens a new one"),
-        urgentInput: optional(z.boolean()).describe(
-          "Lets input for a running process (`process/write`, `process/closeStdin`) pass earlier requests about other things, such as copying a large file",
-        ),
-        reportStarts: optional(z.boolean()).describe(
-          "Also reports every start of this connection by `process/started`, or `process/failed`",
-        ),
-      }),
-    result: () =>
-      z.object({
-        sessionId: z.string(),
-        environmentInfo: EnvironmentInfo().optional(),
-        protocolVersion: z
-          .literal(V0_PROTOCOL_VERSION)
-          .optional()
-          .describe("Oldest dialect that the server also speaks; absent on a Codex server"),
-      }),
+    params: () => ({
+      clientName: z.string(),
+      resumeSessionId: optional(z.string()).describe("Session to resume; absent or null opens a new one"),
+      urgentInput: nullableFlag(
+        "Lets input for a running process (`process/write`, `process/closeStdin`) pass earlier requests about other things, such as copying a large file",
+      ),
+      reportStarts: nullableFlag(
+        "Also reports every start of this connection by `process/started`, or `process/failed`",
+      ),
+    }),
+    result: () => ({
+      sessionId: z.string(),
+      environmentInfo: EnvironmentInfo().optional(),
+      protocolVersion: z
+        .literal(V0_PROTOCOL_VERSION)
+        .optional()
+        .describe("Oldest dialect that the server also speaks; absent on a Codex server"),
+    }),
   }),
 };
 

@@ -7,7 +7,13 @@ export { runRows } from "./engine/run-rows.ts";
 export { checkerFor, type CheckResult } from "./result/result-schema.ts";
 export { type AgentJobOptions, type AgentJobSummary, runAgentJob } from "./agents/agent-job.ts";
 export { type AgentJobProgress, agentJobTool, type AgentJobToolOptions } from "./agents/agent-job-tool.ts";
-export { type AgentCommands, type AgentWork, agentWork, type AgentWorkOptions } from "./agents/agent-work.ts";
+export {
+  type AgentCommands,
+  type AgentHost,
+  type AgentWork,
+  agentWork,
+  type AgentWorkOptions,
+} from "./agents/agent-work.ts";
 export type {
   ConversationItem,
   Model,
@@ -19,7 +25,6 @@ export type {
   TurnEnd,
 } from "./agents/model/model.ts";
 export { responsesModel, type ResponsesModelOptions } from "./agents/model/responses-model.ts";
-export type { AgentHost } from "./agents/row-agent.ts";
 export {
   type AgentEnd,
   type AgentEvent,

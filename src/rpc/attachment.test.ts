@@ -30,7 +30,7 @@ function asBytes(text: string): unknown {
   const long = liftLongString(Buffer.from(text));
   const request = long && parseLongRequest(long);
   if (request === undefined) {
-    // Whatever was tried, the text is what came.
+    // Whatever was tried, the text is unchanged.
     if (long !== undefined) expect(long.text() === text).toBe(true);
     return asText(text);
   }

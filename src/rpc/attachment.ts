@@ -2,7 +2,9 @@ import { decodeBase64InPlace } from "../base/base64.ts";
 import { Base64Bytes } from "../base/base64-bytes.ts";
 import { type IdText, MalformedMessageError, type Message, parseMessage } from "../protocol/envelope.ts";
 import type { IncomingRequest } from "./incoming-request.ts";
+import { MAX_TEXT_CHARACTERS } from "../protocol/wire-limits.ts";
 import type { LongMessage } from "../transport/transport.ts";
+import { isTextOf } from "./request-text.ts";
 
 /** Members that may hold megabytes of base64, by method. Their handlers take the attachment before they decode. */
 const ATTACHABLE: ReadonlyMap<string, string> = new Map([
@@ -12,6 +14,8 @@ const ATTACHABLE: ReadonlyMap<string, string> = new Map([
 ]);
 /** Replaces the long string while the rest is parsed. It is not valid base64, so it cannot be mistaken for data. */
 const PLACEHOLDER = "<attached>";
+/** Of one UTF-16 unit in UTF-8. */
+const MAX_CHARACTER_BYTES = 3;
 
 /** The same for answers. */
 const ANSWERED: ReadonlyMap<string, string> = new Map([
@@ -33,7 +37,15 @@ export function parseLongRequest(long: LongMessage): IncomingRequest | undefined
   return { id, method, params, attachment: { bytes, release: () => long.release() } };
 }
 
-/** The same for an answer, whose long member becomes `Base64Bytes`. */
+/** Id of a request whose long string is certainly more text than it may have; it need not be decoded to be refused. */
+export function idOfTooLongText(long: LongMessage): IdText | undefined {
+  if (long.value.length <= MAX_TEXT_CHARACTERS * MAX_CHARACTER_BYTES) return undefined;
+  const message = parseAround(long);
+  if (message?.kind !== "request" || !isTextOf(message.params, PLACEHOLDER)) return undefined;
+  return message.id;
+}
+
+/** Like `parseLongRequest`, for an answer, whose long member becomes `Base64Bytes`. */
 export function parseLongAnswer(
   long: LongMessage,
   methodOf: (id: IdText) => string | undefined,
@@ -69,7 +81,7 @@ function decodeMember(
   return decodeBase64InPlace(value);
 }
 
-/** Escapes could spell it too. */
+/** Escapes could spell the placeholder, too. */
 function mayContainPlaceholder(text: string): boolean {
   return text.includes(PLACEHOLDER) || text.includes("\\u");
 }

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { Base64Bytes } from "../base/base64-bytes.ts";
 import { ConnectionError, ProtocolError, UsageError } from "../base/errors.ts";
+import { MAX_TEXT_CHARACTERS } from "../protocol/wire-limits.ts";
 import type { LongMessage, Transport, TransportEvents } from "../transport/transport.ts";
 import { liftLongString } from "../transport/long-string.ts";
 import { Connection, type ConnectionHooks } from "./connection.ts";
@@ -31,7 +32,7 @@ function open(hooks: Partial<ConnectionHooks> = {}, traits: Partial<Transport> =
     close: vi.fn(),
     destroy: (reason) => events!.close(reason),
   };
-  // With their getters.
+  // Copies getters, too.
   Object.defineProperties(transport, Object.getOwnPropertyDescriptors(traits));
   const connection = new Connection(transport, {
     request: vi.fn(),
@@ -65,6 +66,43 @@ test("a long request has its bytes attached, and its memory is returned by who t
   expect(release).not.toHaveBeenCalled();
   attachment!.release();
   expect(release).toHaveBeenCalledOnce();
+});
+
+const TOO_LONG = "x".repeat(MAX_TEXT_CHARACTERS * 3 + 1);
+
+test("a request with too much text is refused, and its memory is returned", () => {
+  const request = vi.fn<ConnectionHooks["request"]>();
+  const { events, sent } = open({ request });
+  const { message, release } = long(`{"id":7,"method":"fs/readFile","params":{"path":["${TOO_LONG}"]}}`);
+  const text = vi.spyOn(message, "text");
+  events.longMessage!(message);
+  expect(text).not.toHaveBeenCalled();
+  expect(release).toHaveBeenCalledOnce();
+  // One escape is enough that the string is not lifted.
+  events.message(`{"id":"b","method":"fs/readFile","params":{"path":"${TOO_LONG}\\n"}}`);
+  const error = { code: -32602, message: expect.stringContaining("8388608 characters") };
+  expect(sent.map((line) => JSON.parse(line) as unknown)).toEqual([
+    { id: 7, error },
+    { id: "b", error },
+  ]);
+  expect(request).not.toHaveBeenCalled();
+});
+
+test("data is not text, however long", () => {
+  const request = vi.fn<ConnectionHooks["request"]>();
+  const { events, sent } = open({ request });
+  const { message } = long(`{"id":7,"method":"process/write","params":{"chunk":"${TOO_LONG}"}}`);
+  events.longMessage!(message);
+  expect(sent).toEqual([]);
+  expect(request).toHaveBeenCalledOnce();
+});
+
+test("a long id is no text of the request", () => {
+  const request = vi.fn<ConnectionHooks["request"]>();
+  const { events, sent } = open({ request });
+  events.longMessage!(long(`{"id":"${TOO_LONG}","method":"fs/readFile","params":{"path":"a"}}`).message);
+  expect(sent).toEqual([]);
+  expect(request.mock.calls[0]![0].id).toBe(JSON.stringify(TOO_LONG));
 });
 
 test("a long answer has its bytes in the place of their text", async () => {
@@ -123,7 +161,7 @@ test("nothing is received after the end", () => {
   expect(notification).not.toHaveBeenCalled();
 });
 
-test("the size of a request is told with it", () => {
+test("the size of a request is reported with it", () => {
   const request = vi.fn();
   const { events } = open({ request });
   const text = '{"id":"a","method":"m","params":null}';
@@ -248,7 +286,7 @@ test("a ping goes to the transport, if it has one", () => {
   expect(open().connection.ping(answered)).toBe(false);
 });
 
-test("drain and the end, with its code, are told", () => {
+test("drain and the end, with its code, are reported", () => {
   const hooks = { drain: vi.fn(), closed: vi.fn(), tooLong: vi.fn() };
   const { events } = open(hooks);
   events.drain();
@@ -259,7 +297,7 @@ test("drain and the end, with its code, are told", () => {
   expect(hooks.closed).toHaveBeenCalledWith("over", 4011);
 });
 
-test("what it is told to do, the transport does", () => {
+test("calls are passed on to the transport", () => {
   const [pause, resume, close] = [vi.fn(), vi.fn(), vi.fn()];
   const traits = { pause, resume, close, receivedBytes: 5, sentBytes: 7, queuedBytes: 9 };
   const { connection } = open({}, traits);

@@ -29,7 +29,7 @@ function connect(left: Partial<ConnectionHooks>, right: Partial<ConnectionHooks>
   return connections;
 }
 
-/** The far end by hand: what it received, and a way to send anything. */
+/** The far end, driven by hand: records what it receives, and can send anything. */
 function connectRaw(
   near: Partial<ConnectionHooks>,
   traits: Partial<Transport> = {},
@@ -99,7 +99,7 @@ describe("Connection", () => {
     await expect.poll(() => unsolicited).toHaveBeenCalledWith("1");
   });
 
-  it("tells of its end once", async () => {
+  it("reports its end once", async () => {
     const closed = vi.fn();
     const { near, far } = connectRaw({ closed });
     far.destroy();
@@ -109,7 +109,7 @@ describe("Connection", () => {
     expect(closed).toHaveBeenCalledTimes(1);
   });
 
-  it("reports text that is no message, with its source, and goes on", async () => {
+  it("reports text that is no message, with its source, and continues", async () => {
     const malformed = vi.fn();
     const notification = vi.fn();
     const { far } = connectRaw({ malformed, notification });
@@ -137,7 +137,7 @@ describe("Connection", () => {
   describe("where the transport may go silent", () => {
     const times = { askMs: 10, silenceMs: 100 };
 
-    // A look that comes late is not trusted, so a busy machine would decide how these end.
+    // A late check is not trusted, so a busy machine would decide how these end.
     beforeEach(() => void vi.useFakeTimers());
     afterEach(() => void vi.useRealTimers());
 
@@ -159,7 +159,7 @@ describe("Connection", () => {
       expect(statuses()).toBe(1);
     });
 
-    it("goes on as long as anything is answered, an error too", async () => {
+    it("continues as long as anything is answered, an error too", async () => {
       const closed = vi.fn();
       const { near, far, received, statuses } = connectSilent({ closed });
       near.expectLife(times);

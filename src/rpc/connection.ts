@@ -13,13 +13,15 @@ import {
   parseMessage,
   type WireError,
 } from "../protocol/envelope.ts";
+import { RpcCode } from "../protocol/errors.ts";
 import { MALFORMED_MESSAGE_ID } from "../protocol/wire-limits.ts";
 import type { Farewell, LongMessage, Transport } from "../transport/transport.ts";
-import { parseLongAnswer, parseLongRequest } from "./attachment.ts";
+import { parseLongAnswer, parseLongRequest, idOfTooLongText } from "./attachment.ts";
 import { encodeRequest } from "./encode-request.ts";
 import { isTransportClosed } from "./error-wire.ts";
 import type { IncomingRequest } from "./incoming-request.ts";
 import { encodeLongRequest } from "./long-request.ts";
+import { isTooMuchText, TOO_MUCH_TEXT } from "./request-text.ts";
 import { PendingRequests, type UnreadableMessage } from "./pending-requests.ts";
 
 /** Events of a connection. Each side decides how to treat a peer that violates the protocol. */
@@ -53,7 +55,7 @@ export class Connection {
   #paused = false;
   #watch: LifeWatch | undefined;
   #endReason: string | undefined;
-  /** What the peer sent before the end and could not be read. */
+  /** The last message before the end that could not be read. */
   #unreadable: UnreadableMessage | undefined;
   #ended = false;
 
@@ -126,7 +128,7 @@ export class Connection {
     return /^[1-9]\d{0,15}$/.test(id) && Number(id) < this.#nextId;
   }
 
-  /** Detects a silent peer on transports that cannot, by sending small requests while nothing else arrives. */
+  /** Detects a silent peer, on transports that cannot, by sending small requests while nothing else arrives. */
   expectLife(times: LifeTimes = DEFAULT_LIFE): void {
     if (this.#transport.mayGoSilent !== true || this.#ended) return;
     let asking = false;
@@ -159,8 +161,8 @@ export class Connection {
   }
 
   /**
-   * Queues an encoded notification, to be sent with others of this turn of the event loop. `flushed` returns the bytes
-   * to their owner.
+   * Queues an encoded notification, to be sent with others of this turn of the event loop. `flushed` is called when its
+   * memory can be reused.
    */
   sendEncoded(message: string | Uint8Array, flushed?: () => void): void {
     this.#transport.sendLazily(message, flushed);
@@ -232,6 +234,13 @@ export class Connection {
       this.#hooks.request(request, long.value.length);
       return;
     }
+    const refused = idOfTooLongText(long);
+    if (refused !== undefined) {
+      long.release();
+      this.#receivedMessages += 1;
+      this.#refuse(refused);
+      return;
+    }
     const answer = parseLongAnswer(long, (id) => this.#pending.methodOf(id));
     if (answer !== undefined) {
       this.#take(answer, long.value.length);
@@ -246,7 +255,8 @@ export class Connection {
     this.#receivedMessages += 1;
     switch (message.kind) {
       case "request":
-        this.#hooks.request(message, bytes);
+        if (isTooMuchText(message.params, bytes)) this.#refuse(message.id);
+        else this.#hooks.request(message, bytes);
         break;
       case "notification":
         this.#hooks.notification(message.method, message.params);
@@ -256,6 +266,10 @@ export class Connection {
         this.#settle(message);
         break;
     }
+  }
+
+  #refuse(id: IdText): void {
+    this.fail(id, { code: RpcCode.invalidParams, message: TOO_MUCH_TEXT });
   }
 
   #settle(message: Extract<Message, { kind: "response" | "error" }>): void {

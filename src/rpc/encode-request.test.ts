@@ -30,7 +30,7 @@ test.each([
   ],
   [
     "members of different names",
-    // Those of the message, and the one that holds the rest.
+    // Keys of the message itself, and the one that holds the rest.
     MAX_DIFFERENT_KEYS - 4,
     (count: number) => ({ env: Object.fromEntries(Array.from({ length: count }, (_, at) => [at, 1])) }),
     "16384 different keys",
@@ -76,7 +76,7 @@ test("text is sent unless it holds half of a surrogate pair, however it is mixed
       const encode = (): string => encodeRequest("1", "m", { path });
       if (Buffer.from(path).toString() === path)
         expect(JSON.parse(encode())).toMatchObject({ params: { path } });
-      else expect(encode).toThrow("m cannot be sent: it holds text with half of a surrogate pair");
+      else expect(encode).toThrow("m cannot be sent: it contains half of a surrogate pair");
     }),
     { numRuns: 500 },
   );

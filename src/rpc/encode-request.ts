@@ -1,16 +1,15 @@
 import { Base64Bytes } from "../base/base64-bytes.ts";
 import { messageOf, UsageError } from "../base/errors.ts";
+import { nodeBuffer } from "../base/node-buffer.ts";
 import { formatRequest, type IdText } from "../protocol/envelope.ts";
 import { MAX_DIFFERENT_KEYS, MAX_JSON_VALUES, MAX_MESSAGE_BYTES } from "../protocol/wire-limits.ts";
 
-// Refers to `Buffer` through globalThis, because this code also runs where there is none.
-const nodeBuffer = (globalThis as { Buffer?: { byteLength(text: string): number } }).Buffer;
 /** Start of the JSON escape of half a surrogate pair: no other character of that plane is escaped. */
 const ESCAPED_D = "\\ud";
 const BACKSLASH = 92;
 /** The members of the envelope. */
 const ENVELOPE_KEYS = ["id", "method", "params"];
-/** No shorter message has too many values or keys: a value takes two characters, a member four. */
+/** A shorter message cannot have too many values or keys: a value takes two characters, a member four. */
 const MANY_VALUES_CHARACTERS = Math.min(MAX_JSON_VALUES * 2, MAX_DIFFERENT_KEYS * 4);
 /** Minimum number of values that the envelope and the params object add to the members of the params. */
 const ENVELOPE_VALUES = 3;
@@ -23,7 +22,7 @@ const ENVELOPE_VALUES = 3;
 export function encodeRequest(id: IdText, method: string, params: unknown): string {
   const text = toText(id, method, params);
   if (spellsSurrogate(text))
-    throw unsendable(method, "it holds text with half of a surrogate pair, which has no UTF-8 form");
+    throw unsendable(method, "it contains half of a surrogate pair, which UTF-8 cannot encode");
   // A character takes up to three bytes.
   if (text.length > MAX_MESSAGE_BYTES / 3 && utf8Length(text) > MAX_MESSAGE_BYTES)
     throw unsendable(method, `it is longer than ${MAX_MESSAGE_BYTES} bytes`);

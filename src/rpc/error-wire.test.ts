@@ -20,7 +20,7 @@ test.each([
   expect(toWire(new CapabilityError(code, "no"))).toEqual({ code: number, message: "no", data: { code } });
 });
 
-test("the system's own name of an error, and why a program did not start, are told", () => {
+test("the system's own name of an error, and why a program did not start, are reported", () => {
   const error = new CapabilityError("SPAWN_FAILED", "no", {
     errno: "EACCES",
     reason: "notExecutable" as never,
@@ -30,7 +30,7 @@ test("the system's own name of an error, and why a program did not start, are to
   });
 });
 
-test("nothing of an internal fault is told", () => {
+test("nothing of an internal fault is reported", () => {
   expect(toWire(new TypeError("secret"))).toBeUndefined();
 });
 

@@ -1,3 +1,4 @@
+import { defined } from "../base/defined.ts";
 import { codeOnWire } from "../base/error-codes.ts";
 import { CapabilityError, type ErrorCode, RpcError } from "../base/errors.ts";
 import type { WireError } from "../protocol/envelope.ts";
@@ -6,27 +7,15 @@ import { RpcCode } from "../protocol/errors.ts";
 /** The error as sent to a peer; undefined for an internal fault, of which nothing may leave the process. */
 export function toWire(error: unknown): WireError | undefined {
   if (error instanceof RpcError)
-    return {
-      code: error.rpcCode,
-      message: error.message,
-      ...(error.data === undefined ? {} : { data: error.data }),
-    };
+    return { code: error.rpcCode, message: error.message, ...defined({ data: error.data }) };
   if (error instanceof CapabilityError)
-    return {
-      code: codeOf(error),
-      message: error.message,
-      data: dataOf(error),
-    };
+    return { code: codeOf(error), message: error.message, data: dataOf(error) };
   return undefined;
 }
 
 /** The `data` of a response that reports an error of the machine. */
 export function dataOf({ code, reason, errno }: CapabilityError): object {
-  return {
-    code,
-    ...(reason === undefined ? {} : { reason }),
-    ...(errno === undefined ? {} : { errno }),
-  };
+  return defined({ code, reason, errno });
 }
 
 /** The error of a response: by its `data.code`, or by its number if that is unambiguous. */
@@ -34,7 +23,7 @@ export function fromWire({ code, message, data }: WireError): RpcError {
   return new RpcError(code, message, { data, code: codeOnWire(data) ?? CODES.get(code) ?? "RPC_ERROR" });
 }
 
-/** True for the error with which a peer answers when its end of the connection is already closed. */
+/** True for the error that a peer sends when its end of the connection is already closed. */
 export function isTransportClosed({ code, message }: WireError): boolean {
   return code === -32000 && message === "JSON-RPC transport closed";
 }

@@ -9,7 +9,7 @@ export interface Link {
   /** Rejects with the server's RpcError, or with a ConnectionError if no answer will come. */
   request(method: string, params: unknown): Promise<unknown>;
   notify(method: string, params: unknown): void;
-  /** After the handshake: ends the link when the server gives no sign of life. For links that can go silent. */
+  /** After the handshake: ends the link if the server falls silent. For links on which that can happen. */
   expectLife?(times?: LifeTimes): void;
   /** Stops and restarts delivery of answers and notifications, so that back-pressure reaches the server. */
   pause(): void;
@@ -20,7 +20,7 @@ export interface Link {
   destroy(reason?: string): void;
 }
 
-/** Events of a link. None is emitted in the step in which it is opened. */
+/** Events of a link. None is emitted synchronously while it is being opened. */
 export interface LinkEvents {
   notification(method: string, params: unknown): void;
   /** A request of the server: its answer, or undefined if the method is not served. */

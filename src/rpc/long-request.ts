@@ -1,18 +1,7 @@
 import { Base64Bytes } from "../base/base64-bytes.ts";
+import { type NodeBuffer, type NodeBuffers, nodeBuffer } from "../base/node-buffer.ts";
 import { formatRequest, type IdText } from "../protocol/envelope.ts";
 import { MAX_MESSAGE_BYTES } from "../protocol/wire-limits.ts";
-
-// Refers to `Buffer` through globalThis, because this code also runs where there is none.
-interface NodeBuffer extends Uint8Array {
-  toString(encoding?: "base64", start?: number, end?: number): string;
-  write(text: string, offset: number, encoding: "latin1"): number;
-  subarray(start?: number, end?: number): NodeBuffer;
-}
-interface NodeBuffers {
-  allocUnsafeSlow(length: number): NodeBuffer;
-  from(buffer: ArrayBufferLike, offset: number, length: number): NodeBuffer;
-}
-const nodeBuffer = (globalThis as { Buffer?: NodeBuffers }).Buffer;
 
 /** Small enough to stay in the processor's cache. A multiple of 3, so that no piece ends with padding. */
 const PIECE_BYTES = 24 * 1024;
@@ -34,9 +23,9 @@ export interface LongRequest {
  */
 export function encodeLongRequest(id: IdText, method: string, params: unknown): LongRequest | undefined {
   if (nodeBuffer === undefined || typeof params !== "object" || params === null) return undefined;
-  const found = Object.entries(params).find((entry) => entry[1] instanceof Base64Bytes);
-  if (found === undefined || "bytes" in params) return undefined;
-  const [name, { bytes }] = found as [string, Base64Bytes];
+  const member = Object.entries(params).find((entry) => entry[1] instanceof Base64Bytes);
+  if (member === undefined || "bytes" in params) return undefined;
+  const [name, { bytes }] = member as [string, Base64Bytes];
   const text = formatRequest(id, method, { ...params, [name]: undefined, bytes: "" });
   const tail = '"}}';
   // Only ASCII has as many bytes as characters, and nothing in it needs a check.

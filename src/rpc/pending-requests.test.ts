@@ -182,7 +182,7 @@ test.each([
   expect((errors[1]!.cause as Error).message).toBe("the answer to m2 cannot be read: it is too long");
 });
 
-test("an error of a request that the server could not read is told with the server's own", async () => {
+test("an error of a request that the server could not read is reported with the server's own", async () => {
   const pending = new PendingRequests();
   const answer = pending.add("1", "m", 10);
   pending.unread({ code: -32600, message: "no JSON" });

@@ -59,11 +59,11 @@ export class PendingRequests {
     this.#pending.delete(message.id);
     if (message.kind === "response") pending.answer.resolve(message.result);
     else pending.answer.reject(fromWire(message.error));
-    if (this.#suspects.delete(message.id)) this.#convict();
+    if (this.#suspects.delete(message.id)) this.#scheduleRejection();
     return true;
   }
 
-  /** Forgets a request that nobody waits for any more, if it is still pending. */
+  /** Forgets an abandoned request, if it is still pending. */
   giveUp(id: IdText): void {
     if (!this.#pending.delete(id)) return;
     this.#suspects.delete(id);
@@ -87,7 +87,7 @@ export class PendingRequests {
         }),
       );
     this.#unread += 1;
-    this.#convict();
+    this.#scheduleRejection();
     return true;
   }
 
@@ -104,7 +104,7 @@ export class PendingRequests {
     this.#pending.clear();
   }
 
-  #convict(): void {
+  #scheduleRejection(): void {
     this.#cancelTimer();
     if (this.#suspects.size <= this.#unread) this.#rejectSuspects();
     else this.#cancelTimer = after(SUSPICION_MS, () => this.#rejectSuspects());

@@ -58,7 +58,7 @@ describe("RequestQueue", () => {
     expect(started).toEqual(["urgent 1", "urgent 2", "urgent 3"]);
   });
 
-  it("starts nothing while it may not, and goes on where it stopped", () => {
+  it("starts nothing while it may not, and continues where it stopped", () => {
     let mayStart = true;
     const queue = new RequestQueue(1, () => mayStart);
     const started: number[] = [];
@@ -74,7 +74,7 @@ describe("RequestQueue", () => {
     expect(started).toEqual([1, 2]);
   });
 
-  it("goes on in every lane, the urgent requests first", () => {
+  it("continues in every lane, the urgent requests first", () => {
     let mayStart = false;
     const queue = new RequestQueue(2, () => mayStart);
     const started: string[] = [];

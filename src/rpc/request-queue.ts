@@ -3,7 +3,7 @@ import { Fifo } from "../base/fifo.ts";
 /** Runs one request. A returned promise occupies a slot of the lane until it settles; it must not reject. */
 export type Task = () => Promise<void> | undefined;
 
-export type LaneName = "urgent" | "control" | "ordinary";
+type LaneName = "urgent" | "control" | "ordinary";
 
 /**
  * Schedules the requests of one connection. With a concurrency of 1 they run in order of arrival, so a pipelining
@@ -11,38 +11,33 @@ export type LaneName = "urgent" | "control" | "ordinary";
  * requests have a lane of their own. Urgent requests pass everything that is queued.
  */
 export class RequestQueue {
-  readonly #ordinary: Lane;
-  readonly #control: Lane;
-  readonly #urgent: Lane;
+  /** The first goes first. */
+  readonly #lanes: Readonly<Record<LaneName, Lane>>;
 
   /** Nothing starts while `mayStart` returns false; call `resume` when that changes. */
   constructor(concurrency: number, mayStart: () => boolean) {
-    this.#ordinary = new Lane(concurrency, mayStart);
-    this.#control = concurrency > 1 ? new Lane(concurrency, mayStart) : this.#ordinary;
-    this.#urgent = new Lane(concurrency, mayStart);
+    const ordinary = new Lane(concurrency, mayStart);
+    const control = concurrency > 1 ? new Lane(concurrency, mayStart) : ordinary;
+    this.#lanes = { urgent: new Lane(concurrency, mayStart), control, ordinary };
   }
 
   /** True if an ordinary request would start at once. */
   get isFree(): boolean {
-    return this.#urgent.isEmpty && this.#ordinary.isFree;
+    return this.#lanes.urgent.isEmpty && this.#lanes.ordinary.isFree;
   }
 
   submit(task: Task, lane: LaneName): void {
     // Urgent requests that can start now go first.
-    if (lane !== "urgent") this.#urgent.run();
-    (lane === "urgent" ? this.#urgent : lane === "control" ? this.#control : this.#ordinary).submit(task);
+    if (lane !== "urgent") this.#lanes.urgent.run();
+    this.#lanes[lane].submit(task);
   }
 
   resume(): void {
-    this.#urgent.run();
-    this.#control.run();
-    this.#ordinary.run();
+    for (const lane of Object.values(this.#lanes)) lane.run();
   }
 
   clear(): void {
-    this.#urgent.clear();
-    this.#control.clear();
-    this.#ordinary.clear();
+    for (const lane of Object.values(this.#lanes)) lane.clear();
   }
 }
 

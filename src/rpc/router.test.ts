@@ -19,7 +19,8 @@ const handlers: Handlers<Context> = {
 };
 const router = new Router(handlers, {
   gate: (context, family) => pass(context, "gate", family),
-  door: (context, { name, definition, params }) => pass(context, "door", [name, definition.right, params]),
+  authorize: (context, { name, definition, params }) =>
+    pass(context, "door", [name, definition.right, params]),
 });
 
 function pass({ steps, refusal }: Context, step: "gate" | "door" | "watch", what: unknown): void {
@@ -58,7 +59,7 @@ test.each([
   expect(steps.map((step) => (step as unknown[])[0])).toEqual(passed);
 });
 
-test("invalid parameters are refused before anything else, and the first fault is told", () => {
+test("invalid parameters are refused before anything else, and the first fault is reported", () => {
   const { steps, result } = call({ processId: 7 });
   expect(result).toThrow(
     expect.objectContaining({ rpcCode: -32602, message: "invalid type: number, expected a string" }),
@@ -86,7 +87,7 @@ test("a method has the place in the queue that the wire gives it", () => {
   });
   const all = new Router(
     { "process/terminate": () => ({ running: true }) },
-    { gate: () => {}, door: () => {} },
+    { gate: () => {}, authorize: () => {} },
   );
   expect(all.precedenceOf("process/terminate")).toMatchObject({ lane: "control" });
 });

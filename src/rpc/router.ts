@@ -1,3 +1,4 @@
+import { defined } from "../base/defined.ts";
 import { RpcError } from "../base/errors.ts";
 import { shorten } from "../base/shorten.ts";
 import {
@@ -64,7 +65,7 @@ interface Admission<Context> {
   /** Throws if the peer may not use that family of methods yet. */
   readonly gate: (context: Context, family: Family) => void;
   /** Throws if the peer may not make that request. */
-  readonly door: (context: Context, request: CheckedRequest) => void;
+  readonly authorize: (context: Context, request: CheckedRequest) => void;
 }
 
 /** Determines which requests a method may pass. */
@@ -76,20 +77,19 @@ const NONE: Precedence = {};
 export class Router<Context> {
   readonly #routes = new Map<string, Route<Context>>();
 
-  constructor(handlers: Handlers<Context>, { gate, door }: Admission<Context>) {
+  constructor(handlers: Handlers<Context>, { gate, authorize }: Admission<Context>) {
     for (const [name, handler] of Object.entries(handlers)) {
       const definition: Method = methods[name as MethodName];
+      const { lane, ordered, overtakes } = definition;
       // The handler's parameter type comes from this schema, which `parse` applies.
       const run = handler as Run<Context>;
       this.#routes.set(name, {
         name: name as MethodName,
-        ...(definition.lane && { lane: definition.lane }),
-        ...(definition.ordered && { ordered: definition.ordered }),
-        ...(definition.overtakes && { overtakes: definition.overtakes }),
+        ...defined({ lane, ordered, overtakes }),
         call: (context, params, attachment, watch) => {
           const checked = parse(definition, name, params);
           if (definition.family !== null) gate(context, definition.family);
-          door(context, { name, definition, params: checked });
+          authorize(context, { name, definition, params: checked });
           watch?.allowed(checked, attachment);
           return run(context, checked, attachment);
         },
@@ -113,14 +113,13 @@ export function unknownMethod(name: string): RpcError {
 }
 
 /**
- * Reports only the first fault: finding all of a hundred thousand would hold up everyone. One object for all calls,
- * because `safeParse` copies its options each time, which costs a small request more than all other checks together.
+ * Reports only the first fault: finding all of a hundred thousand would hold up everyone. zod copies it for each call and
+ * sets `async`: without that member here, the copy takes 1.6 us on Node 20 instead of 0.05.
  */
 const FIRST_FAULT = { async: false, abortEarly: true, reportInput: false } as const;
 
 function parse(definition: Method, name: string, params: unknown): unknown {
-  const parsed = definition.params._zod.run({ value: params, issues: [] }, FIRST_FAULT);
-  if (!(parsed instanceof Promise) && parsed.issues.length === 0) return parsed.value;
-  const { error } = definition.params.safeParse(params, FIRST_FAULT);
-  throw new RpcError(RpcCode.invalidParams, describeIssue(error!, params, name));
+  const parsed = definition.params.safeParse(params, FIRST_FAULT);
+  if (parsed.success) return parsed.data;
+  throw new RpcError(RpcCode.invalidParams, describeIssue(parsed.error, params, name));
 }

@@ -36,7 +36,8 @@ export type {
   ServerObserver,
   RequestHooks,
 } from "./settings/observer.ts";
-export { type FleetOptions } from "./serve/fleet-options.ts";
+export type { FleetOptions } from "./serve/join-fleet.ts";
+export type { RelayOptions } from "./serve/join-relay.ts";
 export { type ListenAddress, parseListenUrl } from "./serve/listen-address.ts";
 export type { ListeningServer } from "./serve/listening-server.ts";
 export { serve, type ServeOptions } from "./serve/serve.ts";

@@ -73,11 +73,11 @@ describe("a command that cannot be started", () => {
   it.each<[string, Partial<ChildCommand>, string]>([
     ["no program", { command: [] as never }, "command is empty: it needs at least a program"],
     ["a string", { command: "cat" as never }, "command must be an array of a program and its arguments"],
-    ["an argument with a NUL", { command: ["cat", "a\0b"] }, "command holds a NUL"],
-    ["a directory with a NUL", { cwd: "/a\0b" }, "cwd holds a NUL"],
-    ["a value with a NUL", { env: { SECRET: "a\0b" } }, "SECRET in env holds a NUL"],
+    ["an argument with a NUL", { command: ["cat", "a\0b"] }, "command contains a NUL"],
+    ["a directory with a NUL", { cwd: "/a\0b" }, "cwd contains a NUL"],
+    ["a value with a NUL", { env: { SECRET: "a\0b" } }, "SECRET in env contains a NUL"],
     ["a value that is not text", { env: { A: 1 as never } }, "A in env must be text, not number"],
-    ["a name with a NUL", { env: { "A\0": "" } }, "the name of a variable in env holds a NUL"],
+    ["a name with a NUL", { env: { "A\0": "" } }, "the name of a variable in env contains a NUL"],
   ])("because of %s is a mistake of the caller", async (_, options, message) => {
     await expect(run("cat", options)).rejects.toMatchObject({ code: "USAGE", message });
   });

@@ -28,10 +28,12 @@ export interface ChildCommand {
   /** Added to this program's environment. A variable that is `undefined` here is not inherited. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /**
-   * Keeps the command in the process group of this program, so that it can ask for a password on the terminal. Only the
-   * command itself is then ended, not what it has started. Default: false.
+   * Keeps the command in this program's process group, so that it can ask for a password on the terminal. Then only the
+   * command itself is ended, not what it has started. Default: false.
    */
   readonly sharesTerminal?: boolean;
+  /** Name of the command in errors. Default: its program. */
+  readonly name?: string;
   /** Receives the command's stderr. */
   readonly logger: Logger;
 }
@@ -46,6 +48,7 @@ export async function startChild({
   cwd,
   env,
   sharesTerminal = false,
+  name = command[0],
   logger,
 }: ChildCommand): Promise<Transport> {
   checkCommand(command);
@@ -78,12 +81,12 @@ export async function startChild({
       if (lastLines.length > MAX_LAST_LINES) lastLines.shift();
     }
   });
-  const transport = new ChildTransport(child, program, lastLines);
+  const transport = new ChildTransport(child, name, lastLines);
   let ending = false;
   const endGroup = (): void => {
     if (ending) return;
     ending = true;
-    if (child.exitCode !== null || child.signalCode !== null) {
+    if (isOver(child)) {
       signalAll("SIGKILL");
       return;
     }
@@ -124,37 +127,33 @@ function checkCommand(command: readonly string[]): void {
 /** JSON lines with a command. The reason of its end says how the command ended, and its last stderr lines. */
 class ChildTransport extends JsonLinesTransport {
   readonly #child: ChildProcessWithoutNullStreams;
-  readonly #program: string;
+  readonly #name: string;
   readonly #lastLines: readonly string[];
-  /** This side requested the end: there is nothing to explain. */
-  #wanted = false;
+  /** This side requested the end, so there is nothing to explain. */
+  isWanted = false;
 
-  constructor(child: ChildProcessWithoutNullStreams, program: string, lastLines: readonly string[]) {
-    super(child.stdout, child.stdin, program);
+  constructor(child: ChildProcessWithoutNullStreams, name: string, lastLines: readonly string[]) {
+    super(child.stdout, child.stdin, name);
     this.#child = child;
-    this.#program = program;
+    this.#name = name;
     this.#lastLines = lastLines;
-  }
-
-  get isWanted(): boolean {
-    return this.#wanted;
   }
 
   override open(events: TransportEvents): void {
     const close = (reason?: string): void => {
-      if (this.#wanted) events.close(reason);
+      if (this.isWanted) events.close(reason);
       else void this.#explain(reason).then((explained) => events.close(explained));
     };
     super.open({ ...events, close });
   }
 
   override close(): void {
-    this.#wanted = true;
+    this.isWanted = true;
     super.close();
   }
 
   override destroy(reason?: string): void {
-    this.#wanted = true;
+    this.isWanted = true;
     super.destroy(reason);
   }
 
@@ -172,8 +171,8 @@ class ChildTransport extends JsonLinesTransport {
     const { exitCode, signalCode } = child;
     const how = signalCode === null ? `exited with status ${exitCode}` : `was ended by ${signalCode}`;
     const said =
-      this.#lastLines.length === 0 ? "" : `; its last words on stderr: ${this.#lastLines.join(" | ")}`;
-    return `${reason === undefined ? "" : `${reason}; `}${this.#program} ${how}${said}`;
+      this.#lastLines.length === 0 ? "" : `; its last lines on stderr: ${this.#lastLines.join(" | ")}`;
+    return `${reason === undefined ? "" : `${reason}; `}${this.#name} ${how}${said}`;
   }
 }
 

@@ -1,6 +1,6 @@
 import { isAscii, transcode } from "node:buffer";
 
-/** From this length on, checking for ASCII first pays off. */
+/** For longer text, checking for ASCII first pays off. */
 const LONG_BYTES = 16 * 1024;
 
 /** Non-ASCII text takes twice the memory and is copied more often. A legitimate message of this length is base64. */

@@ -23,7 +23,11 @@ export class FlushTimer {
   soon(): void {
     this.#held += 1;
     if (this.#held === 1) this.#stream.cork();
-    else if (this.#held % MAX_HELD === 0) this.#letGo();
+    else if (this.#held % MAX_HELD === 0) {
+      // The reader can start on these while more are produced.
+      this.#stream.uncork();
+      this.#stream.cork();
+    }
     if (this.#ticking) return;
     this.#ticking = true;
     process.nextTick(() => this.#endCallback());
@@ -55,15 +59,9 @@ export class FlushTimer {
     if (isHeld) this.#stream.uncork();
   }
 
-  /** The reader can start on these while more are produced. */
-  #letGo(): void {
-    this.#stream.uncork();
-    this.#stream.cork();
-  }
-
   #endCallback(): void {
     this.#ticking = false;
-    // Also flushes what was held longer, because it was written earlier.
+    // Also flushes earlier writes that were held back.
     if (this.#held > 0) this.now();
   }
 

@@ -108,7 +108,7 @@ describe("JsonLinesTransport", () => {
     expect(messages).toEqual(["1"]);
   });
 
-  it("takes a line that is not UTF-8 for a message that is no JSON, and goes on", async () => {
+  it("takes a line that is not UTF-8 for a message that is no JSON, and continues", async () => {
     const { input, messages, closed } = open();
     input.write(Buffer.concat([Buffer.from('{"a":"'), Buffer.from([0xff]), Buffer.from('"}\n{}\n')]));
     await expect.poll(() => messages).toHaveLength(2);
@@ -153,7 +153,7 @@ describe("JsonLinesTransport", () => {
     }
   });
 
-  it("writes one message a line, and tells when each is gone", async () => {
+  it("writes one message a line, and reports when each is gone", async () => {
     const { output, transport } = open();
     const flushed = vi.fn();
     transport.send('{"a":1}');

@@ -63,46 +63,32 @@ export class JsonLinesTransport implements Transport {
 
   send(message: string | Uint8Array, flushed?: () => void): void {
     this.#flush.soon();
-    this.#send(message, flushed);
+    this.#write(lineOf(message), flushed);
   }
 
   sendLazily(message: string | Uint8Array, flushed?: () => void): void {
     this.#flush.thisTurn();
-    this.#send(message, flushed);
+    this.#write(lineOf(message), flushed);
   }
 
-  #send(message: string | Uint8Array, flushed: (() => void) | undefined): void {
+  sendParts(parts: readonly Uint8Array[], flushed?: () => void): void {
+    this.#flush.soon();
+    this.#write([...parts, "\n"], flushed);
+  }
+
+  #write(pieces: readonly (string | Uint8Array)[], flushed: (() => void) | undefined): void {
     if (this.#ended || !this.#output.writable) {
       flushed?.();
       return;
     }
-    const bytes = message.length + 1;
+    const bytes = pieces.reduce((sum, piece) => sum + piece.length, 0);
     this.#queue.add(bytes);
     const done = (): void => {
       flushed?.();
       this.#queue.remove(bytes);
     };
-    if (typeof message === "string") {
-      this.#output.write(`${message}\n`, done);
-    } else {
-      this.#output.write(message);
-      this.#output.write("\n", done);
-    }
-  }
-
-  sendParts(parts: readonly Uint8Array[], flushed?: () => void): void {
-    if (this.#ended || !this.#output.writable) {
-      flushed?.();
-      return;
-    }
-    this.#flush.soon();
-    const bytes = parts.reduce((sum, part) => sum + part.length, 1);
-    this.#queue.add(bytes);
-    for (const part of parts) this.#output.write(part);
-    this.#output.write("\n", () => {
-      flushed?.();
-      this.#queue.remove(bytes);
-    });
+    for (const [index, piece] of pieces.entries())
+      this.#output.write(piece, index === pieces.length - 1 ? done : undefined);
   }
 
   pause(): void {
@@ -233,4 +219,9 @@ export class JsonLinesTransport implements Transport {
     this.#ended = true;
     this.#events?.close(reason);
   }
+}
+
+/** Short messages are one write. */
+function lineOf(message: string | Uint8Array): readonly (string | Uint8Array)[] {
+  return typeof message === "string" ? [`${message}\n`] : [message, "\n"];
 }

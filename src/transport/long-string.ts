@@ -2,7 +2,7 @@ import { stringEnd } from "../base/json-string.ts";
 import { decodeText } from "./decode-text.ts";
 import type { LongMessage } from "./transport.ts";
 
-/** From this length on, looking for a long string pays off. */
+/** For longer messages, looking for a long string pays off. */
 const LONG_MESSAGE_BYTES = 64 * 1024;
 /** The rest of the message must be short, or nothing is gained. */
 const MAX_REST_BYTES = 16 * 1024;
@@ -10,8 +10,8 @@ const QUOTE = 34;
 const BACKSLASH = 92;
 
 /**
- * Extracts the one long string from a message of valid UTF-8. `release` returns its memory. Undefined if there is none
- * that spans almost the whole message.
+ * Extracts the one long string from a message of valid UTF-8. `release` returns its memory. Undefined if no string
+ * spans almost the whole message.
  */
 export function liftLongString(bytes: Buffer, release: () => void = () => {}): LongMessage | undefined {
   if (bytes.length < LONG_MESSAGE_BYTES) return undefined;

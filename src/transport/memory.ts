@@ -11,13 +11,16 @@ export function createMemoryPair(): [Transport, Transport] {
   return [left, right];
 }
 
-/** One direction. An entry without text marks the end, for which there may be a reason. */
+/** An entry without text marks the end, for which there may be a reason. */
+interface Entry {
+  readonly text: string | undefined;
+  readonly flushed?: (() => void) | undefined;
+  readonly reason?: string | undefined;
+}
+
+/** One direction. */
 class MemoryQueue {
-  readonly #entries = new Fifo<{
-    text: string | undefined;
-    flushed?: (() => void) | undefined;
-    reason?: string | undefined;
-  }>();
+  readonly #entries = new Fifo<Entry>();
   readonly #queue = new SendQueue(() => this.onDrain());
   ended = false;
   onArrival: () => void = () => {};
@@ -40,7 +43,7 @@ class MemoryQueue {
     this.onArrival();
   }
 
-  shift(): { text: string | undefined; reason?: string | undefined } | undefined {
+  shift(): Entry | undefined {
     const entry = this.#entries.shift();
     if (entry?.text === undefined) return entry;
     entry.flushed?.();
@@ -102,10 +105,10 @@ class MemoryTransport implements Transport {
     this.#schedule();
   }
 
-  /** The other side reads what is queued, and ends too. */
+  /** The other side reads what is queued, then ends, too. */
   close(farewell?: Farewell): void {
     this.#outgoing.end(farewell?.reason);
-    // What cannot be read any more is not waited for.
+    // There is no point in waiting for what can no longer be read.
     if (this.#incoming.ended) this.#schedule();
   }
 

@@ -28,7 +28,7 @@ export function signalGroup(leader: ChildProcess, signal: NodeJS.Signals): void 
 function endTree(root: ChildProcess): void {
   // The id of an ended process may already be another's.
   if (root.exitCode !== null || root.signalCode !== null) return;
-  // Not by name: Windows would look in the working directory first.
+  // An absolute path: Windows would otherwise look in the working directory first.
   const program = join(process.env["SystemRoot"] ?? "C:\\Windows", "System32", "taskkill.exe");
   const endAlone = (): void => void root.kill("SIGKILL");
   spawn(program, ["/PID", String(root.pid), "/T", "/F"], { stdio: "ignore", windowsHide: true })

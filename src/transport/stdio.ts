@@ -5,23 +5,15 @@ import { JsonLinesTransport } from "./json-lines.ts";
 
 let isOpen = false;
 
-/** Messages as lines on this program's stdin and stdout, of which there is one pair. */
+/** Messages as lines on this program's stdin and stdout, which can carry only one connection. */
 export function openStdioTransport(maxLineBytes?: number): JsonLinesTransport {
   if (isOpen) throw new UsageError("stdin and stdout of this program already carry a connection");
   isOpen = true;
-  return new JsonLinesTransport(openInput(), openOutput(), "exec-server stdio", maxLineBytes);
-}
-
-function openInput(): NodeJS.ReadStream | Socket {
-  return isPipe(0) ? new Socket({ fd: 0, readable: true, writable: false }) : process.stdin;
-}
-
-/**
- * Node writes to a piped stdout synchronously, so a stalled reader would block this program. Writing through a socket
- * does not block.
- */
-function openOutput(): NodeJS.WriteStream | Socket {
-  return isPipe(1) ? new Socket({ fd: 1, readable: false, writable: true }) : process.stdout;
+  const input = isPipe(0) ? new Socket({ fd: 0, readable: true, writable: false }) : process.stdin;
+  // Node writes to a piped stdout synchronously, so a stalled reader would block this program. Writing through a socket
+  // does not block.
+  const output = isPipe(1) ? new Socket({ fd: 1, readable: false, writable: true }) : process.stdout;
+  return new JsonLinesTransport(input, output, "exec-server stdio", maxLineBytes);
 }
 
 function isPipe(fd: number): boolean {

@@ -29,15 +29,15 @@ export interface TransportEvents {
    */
   tooLong?(): void;
   /**
-   * The peer sends no more, but still reads, until `close` is called. A receiver that does not implement it gets `close`
-   * instead. Only carriers whose directions end separately call it.
+   * The peer sends nothing more, but still reads, until `close` is called. A receiver that does not implement it gets
+   * `close` instead. Only carriers whose directions end separately call it.
    */
   inputEnd?(): void;
   /** The queue of unsent bytes has drained after it had reached `HIGH_WATER_BYTES`. */
   drain(): void;
   /**
-   * The end, reported once. `reason` is absent if the peer closed normally; `code` is what it said then, if the carrier
-   * has such codes.
+   * The end, reported once. `reason` is absent if the peer closed normally; `code` is the peer's close code, if the
+   * carrier has such codes.
    */
   close(reason?: string, code?: number): void;
 }

@@ -60,9 +60,9 @@ it("every request that a token has no right to has one line, which says what it 
   await server.close();
   const lines = await linesOf("name:observe");
   expect(lines.filter(({ event }) => event === "failed")).toEqual([]);
-  const told = lines.filter(({ event }) => event === "denied");
-  expect(told.map(({ method }) => method)).toEqual(denied);
-  const about = (method: string) => told.find((line) => line["method"] === method);
+  const denials = lines.filter(({ event }) => event === "denied");
+  expect(denials.map(({ method }) => method)).toEqual(denied);
+  const about = (method: string) => denials.find((line) => line["method"] === method);
   for (const [method, facts] of Object.entries({
     "process/start": { process: "p", argv: expect.arrayContaining(["sh"]) as unknown },
     "process/write": { process: "p" },
@@ -114,7 +114,7 @@ it("the end of a token, and whose process was attached to, are in the log", asyn
   await client.call("process/attach", { name: "web", owner: "name:observe", mode: "control" });
   await writeTable("observe");
   expect(await client.closed).toBe(4011);
-  const reason = "the token has been withdrawn, or its rights have changed";
+  const reason = "the token was revoked, or its rights have changed";
   await vi.waitFor(
     async () => expect((await linesOf("name:full")).at(-1)).toMatchObject({ event: "disconnect", reason }),
     { timeout: 60_000 },
@@ -131,8 +131,8 @@ it("who has cordoned a server is in the log", async () => {
     expect(await client.call("server/cordon", { cordoned })).toHaveProperty("result");
   await client[Symbol.asyncDispose]();
   await server.close();
-  const told = (await linesOf("name:full")).filter(({ event }) => event === "cordon");
-  expect(told.map(({ cordoned }) => cordoned)).toEqual([true, false]);
+  const denials = (await linesOf("name:full")).filter(({ event }) => event === "cordon");
+  expect(denials.map(({ cordoned }) => cordoned)).toEqual([true, false]);
 });
 
 it("a full token can read the last lines of the log, which hold that it did", async () => {

@@ -70,7 +70,7 @@ it("the key is there before any sandbox begins, which hides only what it finds",
   }
 });
 
-it("a server whose key cannot be kept says so to whoever needs it, not at every start", async () => {
+it("a server whose key cannot be kept says so when it is needed, not at every start", async () => {
   const directory = await mkdtemp("/var/tmp/exec-server-console-strangers-");
   try {
     await writeFile(join(directory, "state"), "");
@@ -80,7 +80,7 @@ it("a server whose key cannot be kept says so to whoever needs it, not at every 
     await using server = await serve({ console: { keyFile }, logger });
     expect(warnings).toEqual([]);
     await signIn(server.url, server.consoleLink());
-    expect(warnings).toEqual([expect.stringContaining("the key of the console cannot be used")]);
+    expect(warnings).toEqual([expect.stringContaining("the console's key cannot be used")]);
   } finally {
     await rm(directory, { recursive: true });
   }

@@ -82,7 +82,7 @@ it("a page asks for a token, and trades it for a secret that shows nothing of it
   const { secret } = answer.json() as { secret: string };
   expect(Buffer.from(secret, "base64url").toString("latin1")).not.toContain("ann");
   expect(await pageStatus(url, secret)).toBe(101);
-  // A token of the person's is taken from a page, too, and a wrong one from nobody.
+  // The user's token is accepted from a page, too, and a wrong one never.
   expect(await pageStatus(url, "token-of-ann")).toBe(101);
   expect(await pageStatus(url, "token-of-eve")).toBe(401);
   expect(await pageStatus(url, undefined)).toBe(403);
@@ -125,12 +125,15 @@ it("links and failed attempts are in the audit log, without their tokens", async
   const parsed = lines.map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>);
   expect(parsed.filter(({ event }) => event === "consoleLink")).toMatchObject([{ principal: "name:bob" }]);
   expect(parsed.filter(({ event }) => event === "refused").map(({ reason }) => reason)).toEqual(
-    expect.arrayContaining(["console: link-spent", "console: the session of a page is invalid or over"]),
+    expect.arrayContaining([
+      "console: this link has already been used",
+      "console: a page's session is invalid or expired",
+    ]),
   );
   for (const hidden of [token, secret, "token-of-bob"]) expect(text).not.toContain(hidden);
 });
 
-it("whoever tries links is slowed down, and a right one is not", async () => {
+it("guessing links is slowed down, a correct one is not", async () => {
   await using server = await serve({ console: { directory: page } });
   const guesses = await Promise.all(
     Array.from(

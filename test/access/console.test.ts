@@ -92,7 +92,7 @@ it("no answer can be framed, sniffed or run anything of another origin", async (
   }
 });
 
-it("assets are immutable, compressed for whoever takes it, and have their types", async () => {
+it("assets are immutable, compressed for clients that accept it, and have their types", async () => {
   await using server = await serving();
   const plain = await browse(server.url, "/assets/main-AB12.js");
   expect(plain.body.toString()).toBe(SCRIPT);
@@ -244,7 +244,7 @@ it("a key that others can read is not used, and is not needed", async () => {
   };
   await using server = await serving({ logger });
   expect(await pageStatus(server.url, await signIn(server.url, server.consoleLink()))).toBe(101);
-  expect(warnings).toEqual([expect.stringContaining("the key of the console cannot be used")]);
+  expect(warnings).toEqual([expect.stringContaining("the console's key cannot be used")]);
 });
 
 it("a browser learns what to ask for, and whether its session is over", async () => {

@@ -60,6 +60,7 @@ export function everyMethod(uri: string): EveryMethod {
     "process/wait": ["fso", { processId: "p", timeoutMs: 0 }],
     "process/attach": ["fso", { name: "unknown" }],
     "process/detach": ["fso", { processId: "p" }],
+    "process/rename": ["fs", { processId: "p", name: "renamed" }],
     "process/list": ["fso", { scope: "kept" }],
     "process/times": ["fso", { processId: "p" }],
     "process/snapshot": ["fso", { processId: "p" }],

@@ -20,7 +20,7 @@ import { launch, type ServerProcess } from "../conformance/server-process.ts";
 import { pollUntil, withDeadline } from "../fault/deadline.ts";
 import { type Authority, createAuthority } from "../fixtures/certificates.ts";
 
-// What must stay hidden does so for the whole life of a sandbox: before, while and after somebody replaces it.
+// What must stay hidden does so for the whole life of a sandbox: before, while and after another program replaces it.
 
 const DEADLINE_MS = 60_000;
 
@@ -170,7 +170,7 @@ it("a policy of an operator under which a file of the server is writable, or can
     }
   };
   expect(make("--write", at("conf"))).toContain(
-    `policy makes ${at("conf")} writable, and with it a file of the server itself, ${table}: move the file`,
+    `policy makes ${at("conf")} writable, including the server's own file ${table}: move the file`,
   );
   expect(existsSync(table)).toBe(false);
   const config = at("conf", "server.toml");
@@ -181,17 +181,17 @@ it("a policy of an operator under which a file of the server is writable, or can
   };
   writeFileSync(config, `[sandbox]\nwrite = ["${base}"]\n`);
   expect(await refusal(["--config", config])).toContain(
-    `1 Error: the sandbox of the server makes ${base} writable, and with it a file of the server itself, ${config}: `,
+    `1 Error: the sandbox of the server makes ${base} writable, including the server's own file ${config}: `,
   );
   writeFileSync(config, `[local]\npreset = "sandboxed"\npolicy = { write = ["${at("work")}"] }\n`);
   const local = ["--config", config, "--audit", at("work", "audit.jsonl")];
   expect(await refusal(local)).toContain(`policy makes ${at("work")} writable`);
   expect(await refusal(["--sandbox", "workspace-write", "--log-file", "server.log"], at("work"))).toContain(
-    `makes ${at("work")} writable, and with it a file of the server itself, ${at("work", "server.log")}`,
+    `makes ${at("work")} writable, including the server's own file ${at("work", "server.log")}`,
   );
   const home = await start(["--sandbox", "read-only", "--log-file", "server.log"]);
   await withDeadline(home.exited, DEADLINE_MS, () => "the end of the server");
-  expect(home.stderr).toContain("move the file to a directory of its own, which sandboxes hide");
+  expect(home.stderr).toContain("move the file to its own directory, which sandboxes hide");
 });
 
 it("the policy of a client may make writable what surrounds a file of the server, which stays hidden and in its place", async () => {
@@ -215,7 +215,7 @@ it("the policy of a client may make writable what surrounds a file of the server
 
 it("a client can work in a directory of a server file, whose log is written all the same", async () => {
   const server = await start(
-    ["--listen", "ws://127.0.0.1:0", "--log-file", "server.log", "--log-level", "info"],
+    ["--listen", "ws://127.0.0.1:0", "--log-file", "server.log", "--log-level", "debug"],
     { cwd: at("work") },
   );
   const url = await server.banner();

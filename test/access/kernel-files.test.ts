@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { uriFromPath } from "../../src/base/file-uri.ts";
 import { openStdio, type RawClient } from "./raw-client.ts";
 
-// Whoever writes the memory of the program that serves him runs code in it.
+// A client that writes the memory of its own server runs code in it.
 
 const DATA = Buffer.from("x").toString("base64");
 
@@ -102,7 +102,7 @@ describe("a client in a sandbox", () => {
       });
       expect(error).toMatchObject({ code: -32600, data: { code: "PERMISSION_DENIED" } });
       expect(error!.message).toBe(
-        `path \`${join(work, "link")}\` is a device or a file of the kernel, which cannot be written with roots or a sandbox`,
+        `path \`${join(work, "link")}\` is a device or a kernel file, which cannot be written with roots or a sandbox`,
       );
     });
   });

@@ -14,7 +14,7 @@ interface Answer {
   };
 }
 
-/** A client that sends whatever it is told to. */
+/** A client that sends arbitrary messages. */
 export interface RawClient extends AsyncDisposable {
   call(method: string, params: unknown): Promise<Answer>;
   /** Resolves with the close code when the connection ends. */

@@ -100,7 +100,7 @@ describe.runIf(process.getuid?.() === 0)("a server that runs things as another u
     expect((await host.run(["id", "-un"])).stdout).toBe("nobody\n");
   });
 
-  it("is told to by the configuration for stdio, and ends with its client", async () => {
+  it("is enabled by the configuration for stdio, and ends with its client", async () => {
     const path = join(directory, "config.toml");
     await writeFile(path, 'run_as = "games"\n');
     await using client = await openStdio(["--config", path]);
@@ -161,7 +161,7 @@ head -1 <&3`;
     }
   });
 
-  it("is cordoned as a whole, whoever of its clients says so", async () => {
+  it("is cordoned as a whole, by any of its clients", async () => {
     const table = join(directory, "tokens.toml");
     const entry = (name: string): string => {
       const sha256 = createHash("sha256").update(name).digest("hex");
@@ -189,7 +189,7 @@ head -1 <&3`;
     await told(true);
   });
 
-  it("goes on when the user kills that part of it, without leaving anything behind", async () => {
+  it("continues when the user kills that part of it, without leaving anything behind", async () => {
     await using server = await serve({ runAs: "games", environment: {} });
     await using raw = await openSocket(server.url);
     const mark = `left-${process.pid}`;
@@ -262,7 +262,7 @@ head -1 <&3`;
     );
     await writeTable('preset = "observe"\nrun_as = "games"');
     expect(await withDeadline(raw.closed, DEADLINE_MS, () => "the end")).toBe(CREDENTIAL_ENDED);
-    // So that nothing waits for it in vain.
+    // So that nothing waits for it.
     for (const pid of own()) process.kill(pid, "SIGCONT");
     await answered;
   });

@@ -196,15 +196,17 @@ describe.runIf(process.getuid?.() === 0)("a token that runs as another user", ()
       await prepare(home, GAMES);
       await using server = await open({ ann: `preset = "${preset}"\nrun_as = "games"\n${confining}` });
       await using client = await openSocket(server.url, "ann");
+      const answers: string[] = [];
       for (const [method, [, params]] of Object.entries(everyMethod(uriFromPath(home))))
-        if (!method.endsWith("/terminate")) await client.call(method, params);
+        if (!method.endsWith("/terminate"))
+          answers.push(`${method}: ${JSON.stringify(await client.call(method, params)).slice(0, 200)}`);
       const names = ["written", "directory", "copy", "link", "renamed"];
       const made = [...names, ...(preset === "files" ? [] : ["process", "command"])];
       for (const name of made)
         await pollUntil(
           async () => (await readdir(home)).includes(`made-${name}`),
           DEADLINE_MS,
-          () => name,
+          () => `${name}; the answers were\n${answers.join("\n")}`,
         );
       for (const name of await readdir(home)) expect((await lstat(join(home, name))).uid).toBe(GAMES.uid);
     },

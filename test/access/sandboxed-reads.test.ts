@@ -200,7 +200,7 @@ const isOfProcess = (path: string): boolean =>
 it.each(Object.entries(POLICIES))(
   "a file call answers no more than a process, under a policy %s",
   async (_, toml) => {
-    // In a directory of its own, which is hidden with it.
+    // In its own directory, which is hidden with it.
     const config = at("config/config.toml");
     writeFileSync(config, `[sandbox]\n${toml()}\n`);
     await using client = await openStdio(["--config", config]);

@@ -15,7 +15,7 @@ import { uriFromPath } from "../../src/base/file-uri.ts";
 import { path as entry, policy } from "../conformance/file-policies.ts";
 import { openStdio, type RawClient } from "./raw-client.ts";
 
-// Programs that run as their owner or group, for whoever may not start such a program in the first place.
+// Programs that run as their owner or group, against clients that may not start such a program in the first place.
 
 const SET_ID = [0o4755, 0o2755, 0o6755];
 const NOBODY = 65_534;
@@ -37,7 +37,7 @@ const uri = (name: string): string => uriFromPath(at(name));
 const modeOf = (name: string): string => (statSync(at(name)).mode & 0o7777).toString(8);
 const quoted = (): string => JSON.stringify(work);
 
-/** A program of somebody, with contents that nobody has changed since. */
+/** A program of another user, with unchanged contents. */
 function program(name: string, mode: number, owner = 0): void {
   writeFileSync(at(name), "old", { mode: 0o600 });
   chownSync(at(name), owner, owner);
@@ -91,7 +91,7 @@ describe.each(Object.entries(CONFINED))("%s", (_, config) => {
       "in blocks",
       async (client) => {
         await client.call("fs/open", { handleId: "h", path: uri("p"), mode: "replace" });
-        // Somebody else gives it the ID while it is open.
+        // Another user gives it the ID while it is open.
         chmodSync(at("p"), 0o6755);
         await client.call("fs/writeBlock", { handleId: "h", offset: 0, chunk: NEW });
       },
@@ -122,7 +122,7 @@ describe.each(Object.entries(CONFINED))("%s", (_, config) => {
     });
   });
 
-  it("copies a program of somebody else without its ID, and moves it as it is", async () => {
+  it("copies a program of someone else without its ID, and moves it as it is", async () => {
     await withClient(config(), async (client) => {
       program("theirs", 0o6755, NOBODY);
       program("empty", 0o4755, NOBODY);

@@ -81,7 +81,7 @@ it("changed rights end the connections of a token, and apply to the next one", a
   expect(error).toMatchObject({ code: -32600, data: { code: "PERMISSION_DENIED" } });
 });
 
-it("a token that expires ends its connections, and admits nobody", async () => {
+it("a token that expires ends its connections, and admits no clients", async () => {
   // Long enough to connect, whatever the machine does.
   const expires = new Date(Date.now() + 6_000).toISOString();
   await write(entry("ann", `preset = "full"\nexpires = ${expires}`));
@@ -92,7 +92,7 @@ it("a token that expires ends its connections, and admits nobody", async () => {
   expect(await login(server, "ann")).toBe("UNAUTHORIZED");
 });
 
-it("a token is exchanged for another one without a refused client, and the session goes on", async () => {
+it("a token is exchanged for another one without a refused client, and the session continues", async () => {
   await write(entry("ann", undefined, ["old"]));
   await using server = await open();
   const first = await connect(server.url, { token: "old" });
@@ -215,12 +215,12 @@ it.each([
   [entry("a", 'preset = "sandboxed"'), "1: the preset sandboxed needs a policy"],
   [entry("a", 'preset = "sandboxed"\npolicy = { write = ["/"] }'), "1: policy makes everything writable"],
   [entry("a", 'preset = "files"'), "1: the preset files needs roots"],
-  [entry("a", 'preset = "files"\nroots = ["/"]'), "contains a file of the server itself"],
+  [entry("a", 'preset = "files"\nroots = ["/"]'), "contains the server's own file"],
   [entry("a", 'preset = "files"\nroots = ["/nowhere"]'), "/nowhere"],
   [entry("a", 'preset = "observe"\ncontrol = ["b"]'), "1: control is not for the preset observe"],
   [
     entry("a", 'preset = "full"\nlimits = { max_message_bytes = 5000 }'),
-    "max_message_bytes is not known here",
+    "max_message_bytes is not one of the limits",
   ],
 ])("the table %j is refused at the start", async (text, message) => {
   await writeFile(path, text);

@@ -83,8 +83,8 @@ it("one agent starts an agent for each of 100 rows, and ends by itself when they
   const written = await readFile(at("agent_jobs_output.csv"), "utf8");
   expect(written.trimEnd().split("\n")).toHaveLength(101);
   // The agent hears how the job ended.
-  const [told] = endpoint.requests.filter((asked) => itemOf(asked) === undefined).flatMap(outputsOf);
-  expect(JSON.parse(told as string)).toMatchObject({ status: "completed", completed_items: 100 });
+  const [shown] = endpoint.requests.filter((asked) => itemOf(asked) === undefined).flatMap(outputsOf);
+  expect(JSON.parse(shown as string)).toMatchObject({ status: "completed", completed_items: 100 });
   expect(await person.server()).toMatchObject({ runningProcesses: 0 });
 });
 
@@ -225,7 +225,7 @@ it("a request that is repeated is shown", async () => {
   });
   const { status, stdout, stderr } = await person.run(agent(endpoint, "Do it."));
   expect({ status, stdout }).toEqual({ status: 0, stdout: "Done.\n" });
-  expect(stderr).toMatch(/^the endpoint answered 429: busy; trying again in 1s\nDone\.\n/);
+  expect(stderr).toMatch(/^the endpoint answered 429: busy; retrying in 1s\nDone\.\n/);
 });
 
 describe("a mistake ends before a model is asked:", () => {
@@ -234,7 +234,7 @@ describe("a mistake ends before a model is asked:", () => {
     [
       ["Do it."],
       { OPENAI_MODEL: "m" },
-      "OPENAI_API_KEY is not set; it must hold the key of the endpoint, unless you add --anonymous",
+      "OPENAI_API_KEY is not set; set it to the endpoint's key, or add --anonymous",
     ],
     [
       ["--base-url", "nowhere", "--model", "m", "Do it."],

@@ -48,12 +48,12 @@ it("lets an agent work on each row, and writes what they report", async () => {
   );
 });
 
-it("tells the key to the endpoint, and to nobody else", async () => {
+it("sends the key only to the endpoint", async () => {
   await writeCats(3);
   const headers: (string | undefined)[] = [];
   await using inner = await endpointOf({
     "row-1": calling(["exec_command", { cmd: "env; set; cat /proc/$PPID/environ | tr '\\0' '\\n'" }]),
-    // An endpoint that repeats what it was told.
+    // An endpoint that echoes its input.
     "row-2": ({ response }) =>
       response.writeHead(400).end(JSON.stringify({ error: { message: `bad ${KEY}` } })),
     "row-3": (scene) =>
@@ -84,7 +84,7 @@ it("tells the key to the endpoint, and to nobody else", async () => {
   const refused = await person.run(agents(endpoint, "--env", `COPY=${KEY}`, "-o", "other.csv"), { env });
   expect(refused).toMatchObject({
     status: 2,
-    stderr: "exec-server: --env COPY would give the agents the key of their model; leave it out\n",
+    stderr: "exec-server: --env COPY would show the agents the key of their own model; leave it out\n",
   });
 });
 
@@ -131,11 +131,11 @@ it("ends everything at an interrupt, and continues with --resume", async () => {
 describe("a mistake ends before a model is asked:", () => {
   const instruction = ["--instruction", "Write about {name}."];
   it.each([
-    [["--model", "m"], {}, "give --instruction TEMPLATE, or --instruction-file FILE"],
+    [["--model", "m"], {}, "pass --instruction TEMPLATE, or --instruction-file FILE"],
     [
       [...instruction, "--instruction-file", "x", "--model", "m"],
       {},
-      "give --instruction TEMPLATE, or --instruction-file FILE",
+      "pass --instruction TEMPLATE, or --instruction-file FILE",
     ],
     [
       ["--instruction-file", "none.txt", "--model", "m"],
@@ -147,12 +147,12 @@ describe("a mistake ends before a model is asked:", () => {
     [
       [...instruction, "--model", "m"],
       {},
-      "OPENAI_API_KEY is not set; it must hold the key of the endpoint, unless you add --anonymous",
+      "OPENAI_API_KEY is not set; set it to the endpoint's key, or add --anonymous",
     ],
     [
       [...instruction, "--model", "m", "--api-key-env", "OTHER", "--base-url", "http://127.0.0.1:1/v1"],
       {},
-      "OTHER is not set; it must hold the key of the endpoint, unless you add --anonymous",
+      "OTHER is not set; set it to the endpoint's key, or add --anonymous",
     ],
     [
       [...instruction, "--model", "m", "--base-url", "http://example.com/v1"],

@@ -46,7 +46,7 @@ describe.concurrent("attach", () => {
     await Promise.all(all.map((terminal) => terminal.shows("24 80")));
     await large.enter("stty size");
     await Promise.all(all.map((terminal) => terminal.shows("30 100")));
-    // Another window changes, but nobody typed there.
+    // Another window changes, but without typing.
     await small.resize(70, 20);
     await large.enter("echo again; stty size");
     await Promise.all(all.map((terminal) => terminal.shows(/^again\n30 100$/m)));
@@ -64,7 +64,7 @@ describe.concurrent("attach", () => {
     expect(await onlooker.status()).toBe(5);
   });
 
-  test("paints the screen of a program that has run before, and goes on", async () => {
+  test("paints the screen of a program that has run before, and continues", async () => {
     await using tmux = await Tmux.start();
     const vim = [
       "vim",
@@ -98,6 +98,23 @@ describe.concurrent("attach", () => {
     expect(await second.status()).toBe(1);
   });
 
+  test("leaves no empty lines behind, neither above the screen nor below", async () => {
+    await using tmux = await Tmux.start();
+    await leave("tidy", ["-t"], ...SHELL);
+    const command = `${process.execPath} ${builtCli} --url ${server.url} attach tidy`;
+    const terminal = await tmux.open(["sh", "-c", `echo before; ${command}; echo after`]);
+    await terminal.shows("kept>");
+    await terminal.enter("echo during");
+    await terminal.shows(/^during$/m);
+    await terminal.press("Enter");
+    await terminal.shows(/^kept>\nkept>$/m);
+    await terminal.press("~", ".");
+    await terminal.shows("after");
+    expect(await terminal.history()).toBe(
+      "before\nkept> echo during\nduring\nkept>\nkept>\ndetached from tidy\nafter",
+    );
+  });
+
   test("shows the right screen of a program that has written more than is kept", async () => {
     await using tmux = await Tmux.start();
     const script =
@@ -117,23 +134,23 @@ describe.concurrent("attach", () => {
     await using tmux = await Tmux.start();
     await using relay = await Relay.open(server.port);
     await leave("cut", ["-t"], ...SHELL);
-    const here = await attach(tmux, ["cut"], {}, relay.url);
-    const there = await attach(tmux, ["cut"]);
-    await Promise.all([here, there].map((terminal) => terminal.shows("kept>")));
+    const local = await attach(tmux, ["cut"], {}, relay.url);
+    const second = await attach(tmux, ["cut"]);
+    await Promise.all([local, second].map((terminal) => terminal.shows("kept>")));
     relay.refuses = true;
     relay.cut();
-    await here.shows(LOST);
-    await there.enter("seq 1 300000; echo done");
-    await there.shows(/^done$/m);
-    await here.type("echo typed blindly");
+    await local.shows(LOST);
+    await second.enter("seq 1 300000; echo done");
+    await second.shows(/^done$/m);
+    await local.type("echo typed blindly");
     relay.refuses = false;
-    await here.hides(LOST);
-    await there.shows("typed blindly");
-    await here.looksLike(there);
-    await here.press("Enter");
-    await there.shows(/^typed blindly$/m);
-    await there.enter("exit");
-    expect(await here.status()).toBe(0);
+    await local.hides(LOST);
+    await second.shows("typed blindly");
+    await local.looksLike(second);
+    await local.press("Enter");
+    await second.shows(/^typed blindly$/m);
+    await second.enter("exit");
+    expect(await local.status()).toBe(0);
   });
 
   test("passes Ctrl-C to the program", async () => {
@@ -163,12 +180,12 @@ describe.concurrent("attach", () => {
   test("does not end the input of a terminal when its own stdin ends", async () => {
     await using tmux = await Tmux.start();
     await leave("stays", ["-t"], ...SHELL);
-    const look = await attach(tmux, ["stays"]);
-    await look.shows("kept>");
+    const attached = await attach(tmux, ["stays"]);
+    await attached.shows("kept>");
     const piped = startCommand(["--url", server.url, "attach", "stays"], { input: "echo $((40 + 2))\r" });
-    await look.shows(/^42\nkept>$/m);
-    await look.enter("exit 8");
-    expect(await look.status()).toBe(8);
+    await attached.shows(/^42\nkept>$/m);
+    await attached.enter("exit 8");
+    expect(await attached.status()).toBe(8);
     expect(await piped.ended()).toMatchObject({ status: 8, stdout: expect.stringContaining("42") });
   });
 

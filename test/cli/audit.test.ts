@@ -23,7 +23,7 @@ it("audit verify says that a log fits, and prints its head, which the server has
   await using _ = commands;
   const fits = await commands.run("exec-server audit verify audit.jsonl");
   expect(fits).toMatchObject({ status: 0, stderr: "" });
-  expect(fits.stdout).toMatch(/^Every line fits: 5, from 1 to 5\.\n/);
+  expect(fits.stdout).toMatch(/^The log is intact: 5 lines, from 1 to 5\.\n/);
   const [, head] = HEAD.exec(fits.stdout) ?? [];
   const known = await commands.run(`exec-server audit verify audit.jsonl --head ${head} --json`);
   expect(JSON.parse(known.stdout)).toMatchObject({ fits: true, lines: 5, first: 1, lost: 0 });
@@ -33,7 +33,7 @@ it("audit verify says that a log fits, and prints its head, which the server has
   expect(await commands.run("exec-server audit verify audit.jsonl")).toMatchObject({
     status: 1,
     stdout: "",
-    stderr: "exec-server: audit.jsonl:3: line 3 was changed: its hash does not fit it\n",
+    stderr: "exec-server: audit.jsonl:3: line 3 was changed: its hash does not match\n",
   });
   writeFileSync(file, text.slice(0, text.lastIndexOf("\n", text.length - 2) + 1));
   expect(await commands.run("exec-server audit verify audit.jsonl")).toMatchObject({ status: 0 });
@@ -109,7 +109,7 @@ it("the table audit of a configuration file is the same, and its mistakes are na
   expect(await commands.run("exec-server --listen stdio --config c.toml </dev/null")).toMatchObject({
     status: 0,
   });
-  expect((await commands.run("exec-server audit verify b.jsonl")).stdout).toContain("Every line fits");
+  expect((await commands.run("exec-server audit verify b.jsonl")).stdout).toContain("The log is intact");
   for (const [line, fault] of [
     ["max_bytes = 1", "c.toml:3: audit.max_bytes must be a number of at least 4096"],
     ['on_failure = "x"', 'c.toml:3: audit.on_failure must be "refuse" or "continue"'],
@@ -120,4 +120,23 @@ it("the table audit of a configuration file is the same, and its mistakes are na
       fault,
     );
   }
+});
+
+it("audit show and tail print a log for people, and as it is", async () => {
+  const { commands } = await withLog();
+  await using _ = commands;
+  const shown = await commands.run("exec-server audit show audit.jsonl");
+  expect(shown).toMatchObject({ status: 0, stderr: "" });
+  expect(shown.stdout.split("\n")).toHaveLength(6);
+  expect(shown.stdout).toMatch(/^\d{4}-\d\d-\d\dT[\d:]+Z {2}\S+ +session +client=x /m);
+  const raw = await commands.run("exec-server audit show audit.jsonl --event session --json");
+  expect(JSON.parse(raw.stdout)).toMatchObject({ event: "session", client: "x", n: 3 });
+  const last = await commands.run("exec-server audit tail -n 1 audit.jsonl");
+  expect(last.stdout).toMatch(/ stopped\n$/);
+  expect((await commands.run("exec-server audit tail audit.jsonl --since 2100-01-01")).stdout).toBe("");
+  expect(await commands.run("exec-server audit show nowhere")).toMatchObject({
+    status: 2,
+    stderr: expect.stringMatching(/^exec-server: cannot read the audit log nowhere: .*\n$/) as string,
+  });
+  expect(await commands.run("exec-server audit show audit.jsonl --since soon")).toMatchObject({ status: 2 });
 });

@@ -48,6 +48,10 @@ export class RunningCommand {
     return this.#output.stdout;
   }
 
+  get stderr(): string {
+    return this.#output.stderr;
+  }
+
   /** Resolves when stdout holds the text. */
   shows(text: string): Promise<void> {
     return this.#holds("stdout", text);

@@ -74,6 +74,15 @@ test.concurrent.each(Object.entries(SHELLS))(
     await completes(terminal, `exec-server cat ${tree}/al`, `exec-server cat ${tree}/alpha.txt`);
     await completes(terminal, `exec-server cp x :${tree}/gr`, `exec-server cp x :${tree}/größe`);
     await completes(terminal, `exec-server ls near:${tree}/al`, `exec-server ls near:${tree}/alpha.txt`);
+    await completes(terminal, "exec-server run -- sha256s", "exec-server run -- sha256sum");
+    await completes(terminal, "exec-server run --cwd / sha256s", "exec-server run --cwd / sha256sum");
+    // Names without a description have nothing behind them.
+    await terminal.type("exec-server -H ");
+    await terminal.press("Tab", "Tab");
+    await terminal.shows(/\bdistant\b[^]*\bnear\b/);
+    expect(await terminal.text()).not.toMatch(/ -- *$/m);
+    await terminal.press("C-c");
+    await terminal.enter("clear");
     // Nothing follows a directory, so that its contents can.
     await terminal.type(`exec-server cp :${tree}/@sc`);
     await pressTab(terminal, `${tree}/@scope/`);
@@ -111,8 +120,13 @@ test("commands, options and values are completed", async () => {
   expect(await ask("fetch --output ''")).toEqual([":files"]);
   expect(await ask("token new x --preset s")).toEqual(["sandboxed"]);
   expect(await ask("token list ''")).toEqual([":files"]);
-  // Words of the command that is run are its own.
+  // Words of the command that is run are its own, and its name is that of a program.
   expect(await ask("run ls --")).toEqual([":files"]);
+  for (const words of ["run -- sha256s", "run sha256s", "map x.csv -- sha256s", "record x.cast -- sha256s"])
+    expect(await ask(words), words).toEqual(["sha256sum"]);
+  expect(await ask("run -- ./x")).toEqual([":files"]);
+  expect(await ask("map sha256s")).toEqual([":files"]);
+  expect(await ask("run --time")).toEqual(["--timeout"]);
   expect(await ask("-H farm kill --sig")).toEqual(["--signal"]);
 });
 

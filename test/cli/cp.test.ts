@@ -64,8 +64,8 @@ async function describeTree(directory: string): Promise<string[]> {
   for (const name of await readdir(directory, { recursive: true })) {
     const path = join(directory, name);
     const { mode } = await lstat(path);
-    const found = await lstat(path);
-    const contents = found.isSymbolicLink() ? await readlink(path) : found.isFile() ? await digest(path) : "";
+    const stats = await lstat(path);
+    const contents = stats.isSymbolicLink() ? await readlink(path) : stats.isFile() ? await digest(path) : "";
     lines.push(`${JSON.stringify(name)} ${(mode & 0o7777).toString(8)} ${contents}`);
   }
   return lines.toSorted();
@@ -127,7 +127,7 @@ describe("cp", () => {
     );
     await fails(`${to}: no such directory; create it first`, "from", `${to}/deep`);
     await fails(
-      `${remote("file")}: it is not a directory; remove it first, or choose another name`,
+      `${remote("file")}: not a directory; remove it first, or choose another name`,
       "from",
       remote("file"),
     );
@@ -317,7 +317,7 @@ describe("an interrupted cp", () => {
     },
   );
 
-  it("goes on by itself when only its connection was cut", async () => {
+  it("continues by itself when only its connection was cut", async () => {
     await writeFile(at("from/large"), randomBytes(LARGE));
     await makeTree(at("from"), { files: 50, bytes: 1000 });
     await using relay = await Relay.open(server.port);
@@ -328,7 +328,7 @@ describe("an interrupted cp", () => {
     expect(await describeTree(at("to"))).toEqual(await describeTree(at("from")));
   });
 
-  it("says how to go on after SIGINT, and after the server has gone", async () => {
+  it("says how to continue after SIGINT, and after the server has gone", async () => {
     await writeFile(at("from/large"), randomBytes(LARGE));
     await using relay = await Relay.open(server.port);
     const interrupted = startCommand(["cp", "from", remote("to")], through(relay.url));

@@ -75,7 +75,7 @@ test.concurrent("a status of 400 or more is an answer, and with --fail the exit 
   expect(await line.run(`exec-server fetch --fail ${url}/missing`)).toEqual({
     status: 22,
     stdout: "",
-    stderr: `exec-server: ${url}/missing: the answer has the status 404\n`,
+    stderr: `exec-server: ${url}/missing: the response has status 404\n`,
   });
 });
 
@@ -126,18 +126,18 @@ test.concurrent("a body that is cut off is an error after what has arrived", asy
 });
 
 test.concurrent.each([
-  ["nope", 2, "'nope' is not an address; give one that begins with http:// or https://"],
-  ["ftp://x/", 2, "'ftp://x/' is not an address; give one that begins with http:// or https://"],
-  ["http://a:b@127.0.0.1/", 2, "an address cannot hold a password; give --header 'Authorization: …'"],
+  ["nope", 2, "'nope' is not a URL; use one that begins with http:// or https://"],
+  ["ftp://x/", 2, "'ftp://x/' is not a URL; use one that begins with http:// or https://"],
+  ["http://a:b@127.0.0.1/", 2, "a URL cannot contain a password; use --header 'Authorization: …'"],
   ["http://127.0.0.1:1/", 1, "http://127.0.0.1:1/: connection refused; is something listening there?"],
-  ["-H 'X-Name: v' http://127.0.0.1:1/", 2, "-H names a host; give the header with --header 'X-Name: v'"],
+  ["-H 'X-Name: v' http://127.0.0.1:1/", 2, "-H names a host; pass the header with --header 'X-Name: v'"],
   ["--header bad http://127.0.0.1:1/", 2, "'bad' is not a header; write 'Name: value'"],
   ["--header 'a b: c' http://127.0.0.1:1/", 2, "'a b: c' is not a header; write 'Name: value'"],
   ["-d @nope http://127.0.0.1:1/", 1, "cannot read nope: No such file or directory (os error 2)"],
   [
     "-X GET -d x http://127.0.0.1:1/",
     2,
-    "GET sends no body; leave --data out, or give another method with --request",
+    "GET sends no body; leave --data out, or use another method with --request",
   ],
   ["-I -d x http://127.0.0.1:1/", 2, "--head sends no body; leave --data or --head out"],
 ])("fetch %s ends with %d: %s", async (args, status, message) => {

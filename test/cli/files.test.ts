@@ -84,7 +84,7 @@ test.concurrent("ls --json prints one document for several paths", async () => {
   });
 });
 
-test.concurrent("ls goes on after a path that fails, and ends with 1", async () => {
+test.concurrent("ls continues after a path that fails, and ends with 1", async () => {
   expect(await line.run(`exec-server ls nope ${line.directory}/tree/sub`)).toEqual({
     status: 1,
     stdout: `${line.directory}/tree/sub:\n`,

@@ -7,7 +7,7 @@ import { Person } from "./person.ts";
 
 export const TOKEN = "a-token-of-more-than-thirty-two-bytes";
 
-/** Somebody whose hosts.toml knows a fleet, and three executors in it. */
+/** A user whose hosts.toml has a fleet, and three executors in it. */
 export interface FleetDesk extends AsyncDisposable {
   readonly person: Person;
   readonly nats: NatsServer;

@@ -124,7 +124,7 @@ servers = "${nats.url.replace("nats:", "tls:")}"
     [
       ["-H", "prod/web-9"],
       own,
-      "no executor 'web-9' is connected to the fleet 'prod'; there are: web-1, web-2",
+      "no executor 'web-9' is connected to the fleet 'prod'; connected: web-1, web-2",
     ],
     [
       ["-H", "prod"],
@@ -136,7 +136,7 @@ servers = "${nats.url.replace("nats:", "tls:")}"
     [
       ["-H", "prod/a.b"],
       usage,
-      'invalid name of an executor "a.b"; expected up to 64 letters, digits, - and _, the first a letter or digit',
+      'invalid executor name "a.b"; expected up to 64 letters, digits, - and _, the first a letter or digit',
     ],
     [
       ["-H", "away/x"],
@@ -161,18 +161,22 @@ servers = "${nats.url.replace("nats:", "tls:")}"
     [
       ["-H", "port/x"],
       usage,
-      'invalid server of a fleet "nats://127.0.0.1:99999"; expected nats://HOST:PORT or tls://HOST:PORT',
+      'invalid fleet server "nats://127.0.0.1:99999"; expected nats://HOST:PORT or tls://HOST:PORT',
     ],
     [
       ["-H", "lost/x"],
       usage,
       `cannot read the nkey of the fleet in ${join(dirname(hosts), "none.nk")}: ENOENT: no such file or directory`,
     ],
-    [["-H", "empty/x"], usage, `cannot enter the fleet with the file ${empty}: unable to parse credentials`],
+    [
+      ["-H", "empty/x"],
+      usage,
+      `cannot log in to the fleet with the file ${empty}: unable to parse credentials`,
+    ],
     [
       ["-H", "plain/x"],
       own,
-      `${at("plain")} ${nats.url.replace("nats:", "tls:")}: failed to connect to NATS: the server does not speak TLS; connect with nats:// only if it is meant to do without`,
+      `${at("plain")} ${nats.url.replace("nats:", "tls:")}: failed to connect to NATS: the server does not speak TLS; connect with nats:// only if it is meant to run without TLS`,
     ],
     [
       ["-H", "prod/web-1", "--ca", "/ca"],
@@ -182,7 +186,7 @@ servers = "${nats.url.replace("nats:", "tls:")}"
     [
       ["-H", "prod/web-1", "--token-file", token],
       own,
-      "failed to connect to executor web-1: invalid websocket bearer token; give the token of its server as auth_bearer_token of [fleets.prod] in hosts.toml, or with --token-file",
+      "failed to connect to executor web-1: invalid websocket bearer token; set the token of its server as auth_bearer_token of [fleets.prod] in hosts.toml, or with --token-file",
     ],
   ];
   for (const [where, status, line] of mistakes)
@@ -205,7 +209,7 @@ test("a token that is no longer accepted while a command runs is told with the p
   const { status, stderr } = await command.ended();
   expect(status).toBe(255);
   expect(stderr).toMatch(
-    /invalid websocket bearer token; give the server's token as auth_bearer_token of \[fleets\.prod\] in hosts\.toml or with --token-file\n$/,
+    /invalid websocket bearer token; pass the server's token as auth_bearer_token of \[fleets\.prod\] in hosts\.toml or with --token-file\n$/,
   );
   await other.close();
 });
@@ -254,7 +258,7 @@ test("names of executors are completed", async () => {
     const { stdout } = await run(["complete", "--", ...typed]);
     return stdout.split("\n").flatMap((line) => (line === "" ? [] : [line.split("\t")[0]!]));
   };
-  // On a busy machine an answer may come too late for somebody who types; the next one does not.
+  // On a busy machine an answer may be too late for the first Tab, but not for the next one.
   const completes = (typed: string[], expected: string[]): Promise<void> =>
     expect.poll(() => words(...typed), { timeout: 60_000 }).toEqual(expected);
   expect(await words("-H", "pr")).toEqual(["prod/"]);

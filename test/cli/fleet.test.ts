@@ -1,3 +1,5 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { connect, type Host } from "../../src/client/index.ts";
 import type { Beat } from "../../src/fleet/beat.ts";
@@ -73,8 +75,48 @@ test("of several fleets each is listed, and one that is away does not hide the o
     desk.write("");
     expect(await run(["fleet", "ls"])).toMatchObject({
       status: 2,
-      stderr: `exec-server: no fleet is known yet: write [fleets.NAME] with 'servers' into ${desk.hosts}\n`,
+      stderr: "exec-server: no fleet is configured yet: see 'exec-server fleet add --help'\n",
     });
+  } finally {
+    desk.write(desk.prod);
+  }
+});
+
+test("a fleet is added and removed, beside the hosts and comments of the file", async () => {
+  const [password, token] = ["password", "token"].map((name) => join(desk.person.home, name));
+  writeFileSync(password!, "a\n");
+  writeFileSync(token!, `${TOKEN}\n`);
+  const before = `# mine\n[[environments]]\nid = "far"\nurl = "ws://far"\n`;
+  desk.write(before);
+  const done = { status: 0, stdout: "", stderr: "" };
+  try {
+    const login = ["--user", "anna", "--password-file", password!, "--token-file", token!];
+    expect(await run(["fleet", "add", "prod", desk.nats.url, ...login])).toMatchObject(done);
+    expect((await run(["fleet", "ls", "--label", "gpu=yes"])).stdout).toContain("prod/web-2");
+    expect(await run(["-H", "prod/web-1", "run", "--", "echo", "hello"])).toMatchObject({
+      stdout: "hello\n",
+    });
+    for (const [args, message] of [
+      [["prod", desk.nats.url], "there is a fleet 'prod' already; use --replace to replace it"],
+      [["far", desk.nats.url], "there is a host 'far' already; choose another name"],
+      [["local", desk.nats.url], "the name of a fleet must not be 'local', which is reserved, not 'local'"],
+      [
+        ["new", "http://x"],
+        "cannot add 'new': 'servers' must be nats://HOST:PORT or tls://HOST:PORT, or an array of them",
+      ],
+      [["new", desk.nats.url, "--user", "anna"], "cannot add 'new': 'user' needs 'password'"],
+    ] as const)
+      expect(await run(["fleet", "add", ...args])).toMatchObject({
+        status: 2,
+        stderr: `exec-server: ${message}\n`,
+      });
+    expect(await run(["fleet", "add", "--replace", "prod", "nats://127.0.0.1:1"])).toMatchObject(done);
+    expect(readFileSync(desk.hosts, "utf8")).toBe(
+      `${before}\n[fleets.prod]\nservers = [ "nats://127.0.0.1:1" ]\n`,
+    );
+    expect(await run(["fleet", "remove", "prod"])).toMatchObject(done);
+    expect(readFileSync(desk.hosts, "utf8")).toBe(before);
+    expect(await run(["fleet", "remove", "prod"])).toMatchObject({ status: 2 });
   } finally {
     desk.write(desk.prod);
   }
@@ -119,12 +161,12 @@ test("a reader that leaves ends the watch", async () => {
     through: ["sh", "-c", '"$@" | { head -n 1; exec <&-; echo "the reader has left" >&2; }', "sh"],
   });
   await Promise.all([watch.shows("there"), watch.complains("the reader has left")]);
-  // The next line finds nobody.
+  // The next line has no reader.
   await (await desk.join("brief")).close();
   expect(await watch.ended()).toMatchObject({ status: 0, stderr: "the reader has left\n" });
 });
 
-test("what an executor tells about itself cannot do anything to a terminal", async () => {
+test("what an executor announces cannot do anything to a terminal", async () => {
   const bus = await NatsBus.open({ servers: desk.nats.url, user: "exec", pass: "e" });
   const beat: Beat = {
     id: "evil",
@@ -187,7 +229,7 @@ test("cordon and uncordon decide whether an executor gets new work", async () =>
   expect(await run(["fleet", "cordon", "prod/web-9"])).toMatchObject({
     status: 1,
     stderr:
-      "exec-server: no executor 'web-9' is connected to the fleet 'prod'; there are: web-1, web-2, web-3\n",
+      "exec-server: no executor 'web-9' is connected to the fleet 'prod'; connected: web-1, web-2, web-3\n",
   });
   expect(await run(["fleet", "cordon", "prod/"])).toMatchObject({ status: 2 });
 });
@@ -240,13 +282,13 @@ test("drain notices that somebody undoes it", async () => {
   expect(await drain.ended()).toMatchObject({
     status: 1,
     stderr: expect.stringContaining(
-      "prod/web-3 gets new work again: it was uncordoned, or its server has been restarted\n",
+      "prod/web-3 gets new work again: it was uncordoned, or its server was restarted\n",
     ),
   });
   await sleep.kill();
 });
 
-test("drain takes several executors: it tells of each, and its status is the highest", async () => {
+test("drain takes several executors: it reports each one, and its status is the highest", async () => {
   await Promise.all([desk.join("busy", { set: "many" }), desk.join("idle", { set: "many" })]);
   await using host = await reach("busy");
   const sleep = await host.start(["sleep", "60"]);
@@ -258,7 +300,7 @@ test("drain takes several executors: it tells of each, and its status is the hig
   expect(late.status).toBe(124);
   expect(late.stderr.split("\n").sort()).toEqual([
     "",
-    expect.stringMatching(/^exec-server: no executor 'nobody' is connected to the fleet 'prod'; there are: /),
+    expect.stringMatching(/^exec-server: no executor 'nobody' is connected to the fleet 'prod'; connected: /),
     "exec-server: nothing is running on prod/idle",
     "exec-server: prod/busy, prod/idle get no new work",
     "exec-server: prod/busy: 1 process runs after 300ms; it stays cordoned: 'exec-server fleet uncordon prod/busy' undoes that",

@@ -27,8 +27,20 @@ test.concurrent.each(Object.keys(COMMANDS).filter((name) => !HIDDEN.has(name)))(
     expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
     expect(stdout).toMatch(/^Usage: exec-server/);
     expect(stdout).toMatch(/^Examples?:\n {2}exec-server /m);
-    expect(stdout.split("\n").filter((text) => text.length > 120)).toEqual([]);
+    expect(stdout.split("\n").filter((text) => text.length > 80)).toEqual([]);
     expect((await line.run(`exec-server help ${name}`)).stdout).toBe(stdout);
+  },
+);
+
+test.concurrent.each(["serve", "doctor", "sandbox", "relay"])(
+  "the help of %s has no line that a terminal would break",
+  async (name) => {
+    const { stdout } = await line.run(`exec-server ${name} --help`);
+    expect(stdout.split("\n").filter((text) => text.length > 80)).toEqual([]);
+    const narrow = await line.runInTerminal(`exec-server ${name} --help`, 60);
+    expect(narrow.stdout.split("\n").filter((text) => text.length > 60 && text.trim().includes(" "))).toEqual(
+      [],
+    );
   },
 );
 

@@ -46,7 +46,7 @@ test("A program that does not answer is given up with one line that has its last
   });
 });
 
-test("Whoever waits on a terminal is told for what", async () => {
+test("A terminal shows what it is waiting for", async () => {
   const [shown, asked] = await Promise.all([
     line.runInTerminal("exec-server -H slow run -- echo served"),
     line.runInTerminal("exec-server -H asks run -- echo served"),
@@ -67,6 +67,6 @@ test("A host that leads to itself is an error", async () => {
     status: 1,
     stdout: "",
     stderr:
-      "exec-server: cannot reach 'loop': host 'loop' was not started: 8 programs have started one another to reach a server; does a host lead to itself?\n",
+      "exec-server: cannot reach 'loop': host 'loop' was not started: 8 programs have started one another to reach a server; does a host refer to itself?\n",
   });
 });

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { chmodSync, copyFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { expect, it } from "vitest";
 import { findCodexBinary } from "../../scripts/install-codex.mjs";
 import { launch } from "../conformance/server-process.ts";
@@ -57,12 +57,12 @@ it("hosts are added, listed, used and removed, and their file is for the user al
     });
     const refused = await person.run(["--url", url, ...command]);
     expect(refused).toMatchObject({ status: 255, stdout: "" });
-    expect(refused.stderr).toContain("give the server's token in EXEC_SERVER_TOKEN or with --token-file");
+    expect(refused.stderr).toContain("pass the server's token in EXEC_SERVER_TOKEN or with --token-file");
     // The token of the environment is for a URL alone.
     expect(await person.run(["host", "add", "three", url])).toMatchObject(done);
     const unknown = await person.run(["-H", "three", ...command], { env: { EXEC_SERVER_TOKEN: TOKEN } });
     expect(unknown.stderr).toContain(
-      "give the server's token as auth_bearer_token of the host 'three' in hosts.toml or with --token-file",
+      "pass the server's token as auth_bearer_token of the host 'three' in hosts.toml or with --token-file",
     );
     expect(await person.run(["host", "remove", "three"])).toMatchObject(done);
 
@@ -81,28 +81,31 @@ it("each mistake about hosts is one line", async () => {
   const mistakes: [string[], string][] = [
     [
       ["-H", "x", "run", "true"],
-      "there is no host 'x'; no host is known yet: see 'exec-server host add --help'",
+      "there is no host 'x'; no host is configured yet: see 'exec-server host add --help'",
     ],
-    [["-H", "x", "--url", "ws://h", "run", "true"], "give either -H or --url"],
-    [["-H", "ws://h", "run", "true"], "'ws://h' is a URL; give it with --url"],
+    [["-H", "x", "--url", "ws://h", "run", "true"], "use either -H or --url"],
+    [["-H", "ws://h", "run", "true"], "'ws://h' is a URL; pass it with --url"],
     [
       ["--token-file", "/nothing", "--url", "ws://h", "run", "true"],
       "cannot read the token in /nothing: No such file or directory (os error 2)",
     ],
     [
       ["host", "add", "a b", "ws://h"],
-      "the name of a host must have 1 to 64 letters, digits, '-' or '_', not 'a b'",
+      "'a b' cannot be a host name: it must have 1 to 64 letters, digits, '-' or '_'",
     ],
-    [["host", "add", "a", "http://h"], "cannot add 'a': 'url' must be a URL with ws:// or wss://"],
+    [
+      ["host", "add", "a", "http://h"],
+      "cannot add 'a': 'url' must be a URL with ws://, wss:// or relay+https://",
+    ],
     [
       ["host", "remove", "a"],
-      "there is no host 'a'; no host is known yet: see 'exec-server host add --help'",
+      "there is no host 'a'; no host is configured yet: see 'exec-server host add --help'",
     ],
   ];
   for (const [args, line] of mistakes)
     expect(await person.run(args)).toMatchObject({ status: 2, stdout: "", stderr: `exec-server: ${line}\n` });
   await person.run(["host", "add", "a", "ws://h"]);
-  expect((await person.run(["host", "add", "a", "ws://h"])).stderr).toContain("give --replace");
+  expect((await person.run(["host", "add", "a", "ws://h"])).stderr).toContain("use --replace");
   expect(await person.run(["host", "add", "--replace", "a", "ws://other"])).toMatchObject(done);
   const file = hostsFile(person);
   writeFileSync(
@@ -127,12 +130,65 @@ it("each mistake about hosts is one line", async () => {
   expect(await person.run(["host", "list"])).toMatchObject({
     status: 0,
     stdout: "NAME  TOKEN  PLACE\ngood  -      p\n",
-    stderr: `exec-server: ${file}: host 1 cannot be used: 'id' must be a text
+    stderr: `exec-server: ${file}: host 1 cannot be used: 'id' must be a string
 exec-server: ${file}: host 'bad' cannot be used: it must have either 'url' or 'program'
 `,
   });
   expect(await person.run(["host", "remove", "bad"])).toMatchObject(done);
   expect((await person.run(["host", "list"])).stderr).not.toContain("bad");
+});
+
+it("a host is changed by options, and the file of hosts in an editor", async () => {
+  await using person = new Person();
+  const file = hostsFile(person);
+  const edit = (...args: string[]) => person.run(["host", "edit", ...args], { env: { EDITOR: editor } });
+  const editor = `sh -c 'sed -i s/build/forge/ "$0"'`;
+  await person.run(["host", "add", "far", "ssh://build.example", "--remote-command", "/opt/es"]);
+  expect(readFileSync(file, "utf8")).toContain('"build.example", "/opt/es --listen stdio"');
+  expect(await edit("far", "--remote-command", "~/es")).toMatchObject(done);
+  expect(readFileSync(file, "utf8")).toContain('"build.example", "~/es --listen stdio"');
+  expect(await edit()).toMatchObject(done);
+  const forged = readFileSync(file, "utf8");
+  expect(forged).toContain('"forge.example", "~/es --listen stdio"');
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+
+  const refusals: [string[], string, string?][] = [
+    [["nobody", "--ca", "x"], "there is no host 'nobody'; known hosts: far"],
+    [["--ca", "x"], "name the host that these options are about"],
+    [["far", "--ca", "x"], "cannot change 'far': 'ca' needs 'url'"],
+  ];
+  for (const [args, message] of refusals)
+    expect(await edit(...args)).toMatchObject({ status: 2, stderr: `exec-server: ${message}\n` });
+  await person.run(["host", "add", "box", "--", "docker", "exec", "-i", "box", "exec-server", "--stdio"]);
+  expect((await edit("box", "--remote-command", "x")).stderr).toBe(
+    "exec-server: --remote-command needs a host that ssh reaches, which 'box' is not\n",
+  );
+  await person.run(["host", "remove", "box"]);
+});
+
+it("an editor that fails, or leaves something unreadable, changes nothing, and its text is kept", async () => {
+  await using person = new Person();
+  const file = hostsFile(person);
+  await person.run(["host", "add", "far", "ssh://build.example"]);
+  const before = readFileSync(file, "utf8");
+  const edit = (EDITOR: string) => person.run(["host", "edit"], { env: { EDITOR } });
+  const broken = await edit(`sh -c 'echo [[ >> "$0"'`);
+  expect(broken.status).toBe(1);
+  const [, copy = ""] = /nothing was changed, and your text is in (.*)\n$/.exec(broken.stderr) ?? [];
+  expect(readFileSync(copy, "utf8")).toBe(`${before}[[\n`);
+  rmSync(dirname(copy), { recursive: true });
+  const failed = await edit("false");
+  expect(failed).toMatchObject({ status: 1, stdout: "" });
+  expect(failed.stderr).toMatch(
+    /^exec-server: the editor 'false' failed; nothing was changed, and your text is in /,
+  );
+  rmSync(dirname(failed.stderr.trim().split(" ").at(-1)!), { recursive: true });
+  const meanwhile = await edit(`sh -c 'echo "# mine" >> "$0"; echo "# theirs" >> ${file}'`);
+  expect(meanwhile.stderr).toContain(
+    `${file} was changed meanwhile; nothing was changed, and your text is in `,
+  );
+  rmSync(dirname(meanwhile.stderr.trim().split(" ").at(-1)!), { recursive: true });
+  expect(readFileSync(file, "utf8")).toBe(`${before}# theirs\n`);
 });
 
 it("the real Codex takes hosts.toml as its environments.toml", async () => {

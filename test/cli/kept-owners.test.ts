@@ -56,7 +56,8 @@ test("ps shows owners only if there are several, and names that can be typed", a
 });
 
 test("OWNER/NAME means the process of that owner, and a name that several have is one clear error", async () => {
-  const several = "several have a kept process web: name:ann, name:bob; give its owner, as in OWNER/web";
+  const several =
+    "several owners have a kept process web: name:ann, name:bob; name the owner, as in OWNER/web";
   for (const command of ["logs web", "kill web", "attach web"])
     expect(await as("boss", command)).toMatchObject({ stdout: "", stderr: `exec-server: ${several}\n` });
   expect(await as("boss", "logs bob/web")).toEqual({ status: 0, stdout: "bob\n", stderr: "" });
@@ -70,6 +71,14 @@ test("OWNER/NAME means the process of that owner, and a name that several have i
     stderr: "",
   });
   expect(await as("boss", "wait bob/web")).toMatchObject({ status: 143 });
+  expect((await as("ann", "ps")).stdout).toContain("running");
+});
+
+test("rm means the client's own process, whatever those of others do", async () => {
+  expect(await as("boss", "run -d --name web -- true")).toMatchObject({ status: 0 });
+  expect(await as("boss", "wait web")).toMatchObject({ status: 0 });
+  expect(await as("boss", "rm ann/web")).toMatchObject({ status: 1, stdout: "" });
+  expect(await as("boss", "rm web")).toEqual({ status: 0, stdout: "web\n", stderr: "" });
   expect((await as("ann", "ps")).stdout).toContain("running");
 });
 

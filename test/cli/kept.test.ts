@@ -39,12 +39,12 @@ test.concurrent("kill ends what an ended process has left on its output, and fre
   expect(await list()).toMatchObject({ state: "exited" });
   expect(await line.run(`exec-server kill ${name}`)).toEqual({
     status: 0,
-    stdout: `${name}: had ended already, exited with 3; what it left on its output was ended\n`,
+    stdout: `${name}: had already ended, exited with 3; the programs that still held its output were ended\n`,
     stderr: "",
   });
   expect(await list()).toMatchObject({ state: "closed" });
   const again = await line.run(`exec-server kill ${name}`);
-  expect(again.stdout).toBe(`${name}: had ended already, exited with 3\n`);
+  expect(again.stdout).toBe(`${name}: had already ended, exited with 3\n`);
 });
 
 test.concurrent("ps says what to do when there is nothing to list", async () => {
@@ -228,7 +228,7 @@ test.concurrent("kill ends a process, or kills one that does not end, and says h
     stderr: "",
   });
   expect((await line.run(`exec-server kill ${name}`)).stdout).toBe(
-    `${name}: had ended already, ended by SIGTERM\n`,
+    `${name}: had already ended, ended by SIGTERM\n`,
   );
   const stubborn = await keep('trap "" TERM; echo ready; while :; do sleep 0.1; done');
   await line.run(`until exec-server logs ${stubborn} | grep -q ready; do :; done`);
@@ -247,11 +247,22 @@ test.concurrent("kill --signal only sends a signal", async () => {
   });
   expect((await line.run(`exec-server wait ${name}`)).status).toBe(9);
   expect(await line.run(`exec-server kill -s hup ${name}`)).toEqual(
-    failed(`${name} has ended already (exited with 9); nothing was sent`),
+    failed(`${name} has already ended (exited with 9); nothing was sent`),
   );
 });
 
-test.concurrent("kill goes on after a name that is not known", async () => {
+test.concurrent("logs says why the server has forgotten a process", async () => {
+  await using small = await CommandLine.start(["--max-kept-processes", "1"]);
+  await small.run("exec-server run -d --name first -- true && exec-server wait first");
+  await small.run("exec-server run -d --name second -- true");
+  expect(await small.run("exec-server logs first")).toEqual(
+    failed(
+      "there is no kept process 'first'; it ended, and was forgotten to make room for newer ones (maxKeptProcesses)",
+    ),
+  );
+});
+
+test.concurrent("kill continues after a name that is not known", async () => {
   const name = await keep("exec sleep 60");
   expect(await line.run(`exec-server kill nope ${name}`)).toEqual({
     status: 1,
@@ -264,11 +275,7 @@ test.concurrent.each([
   ["logs nope", 1, "there is no kept process 'nope'; see 'exec-server ps'"],
   ["wait nope", 255, "there is no kept process 'nope'; see 'exec-server ps'"],
   ["kill nope", 1, "there is no kept process 'nope'; see 'exec-server ps'"],
-  [
-    "logs 'a b'",
-    2,
-    "'a b' cannot be the name of a process: a name has up to 128 letters, digits, '_', '.' and '-'",
-  ],
+  ["logs 'a b'", 2, "'a b' cannot be the name of a process; use up to 128 letters, digits, '_', '.' and '-'"],
   [
     "logs --tail x a",
     2,
@@ -282,4 +289,60 @@ test.concurrent.each([
   ["logs", 2, "missing required argument 'name'; see 'exec-server logs --help'"],
 ])("exec-server %s ends with %d: %s", async (args, status, message) => {
   expect(await line.run(`exec-server ${args}`)).toEqual(failed(message, status));
+});
+
+test.concurrent("rename gives a process another name", async () => {
+  const name = await keep("exec sleep 60");
+  const other = await keep("exec sleep 60");
+  expect(await line.run(`exec-server rename ${name} ${other}`)).toEqual(
+    failed(`there is already a kept process ${other}`),
+  );
+  expect(await line.run(`exec-server rename ${name} .x`)).toMatchObject({ status: 2 });
+  expect(await line.run(`exec-server rename ${name} renamed`)).toEqual({ status: 0, stdout: "", stderr: "" });
+  expect(await line.run(`exec-server rename ${name} again`)).toEqual(
+    failed(`there is no kept process '${name}'; see 'exec-server ps'`),
+  );
+  expect(await line.run(`exec-server kill renamed ${other}`)).toMatchObject({ status: 0 });
+});
+
+test.concurrent("rm removes what has ended, and with --force what runs", async () => {
+  const [ended, running] = [await keepEnded("true"), await keep("exec sleep 60")];
+  const names = async (): Promise<string[]> =>
+    (await line.run("exec-server ps -q")).stdout.trim().split("\n");
+  expect(await line.run(`exec-server rm ${running} ${ended} nobody`)).toEqual({
+    status: 1,
+    stdout: `${ended}\n`,
+    stderr:
+      `exec-server: ${running} has not ended; end it with 'exec-server kill ${running}', or use --force to do both\n` +
+      "exec-server: there is no kept process 'nobody'; see 'exec-server ps'\n",
+  });
+  expect(await names()).toContain(running);
+  expect(await names()).not.toContain(ended);
+  expect(await line.run(`exec-server rm -f ${running}`)).toEqual({
+    status: 0,
+    stdout: `${running}\n`,
+    stderr: "",
+  });
+  expect(await names()).not.toContain(running);
+  expect(await line.run(`exec-server logs ${running}`)).toEqual(
+    failed(`there is no kept process '${running}'; it ended, and was forgotten on a client's request`),
+  );
+});
+
+test.concurrent("prune removes everything that has ended", async () => {
+  await using own = await CommandLine.start();
+  expect(await own.run("exec-server prune")).toEqual({
+    status: 0,
+    stdout: "",
+    stderr: "exec-server: nothing to remove\n",
+  });
+  for (const name of ["a", "b"])
+    await own.run(`exec-server run -d --name ${name} -- true; exec-server wait ${name}`);
+  await own.run("exec-server run -d --name c -- sleep 60");
+  expect((await own.run("exec-server prune --older-than 1h")).stderr).toBe(
+    "exec-server: nothing to remove\n",
+  );
+  expect(await own.run("exec-server prune")).toEqual({ status: 0, stdout: "a\nb\n", stderr: "" });
+  expect((await own.run("exec-server ps -q")).stdout).toBe("c\n");
+  await own.run("exec-server rm -f c");
 });

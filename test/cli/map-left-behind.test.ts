@@ -71,7 +71,7 @@ test("a row that leaves something on its stdout is timed out with the reason, an
   expect(performance.now() - begun).toBeLessThan(PROMPT_MS);
   expect(status).toBe(1);
   expect(stdout).toContain(
-    `${rows} failed: timed out after 1s: the command had exited with 0, but something that it started kept its output open; redirect the output of what it leaves behind`,
+    `${rows} failed: timed out after 1s: the command had exited with 0, but a program that it started kept its output open; redirect the output of programs it leaves behind`,
   );
   // Every row has run.
   expect(daemons()).toHaveLength(rows);
@@ -104,7 +104,7 @@ test("rows that the server has no room for wait, say why, and do not time out be
     Array.from({ length: MAX_KEPT }, (_, index) => host.start(["sleep", "600"], { keep: `other-${index}` })),
   );
   const running = await map(1, "--timeout", "2s", "rows.csv", "--", "echo", "{n}");
-  // Progress is told every ten seconds.
+  // Progress is reported every ten seconds.
   await running.complains(
     `waiting: the server has no room for another process: too many kept processes have not ended (maxKeptProcesses is ${MAX_KEPT}); see 'exec-server ps'`,
   );

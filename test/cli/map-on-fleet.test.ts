@@ -80,12 +80,12 @@ test.each([
   [
     ["map", "--on", "all", "in.csv", "--", "no-such-program"],
     1,
-    /none of 3 machines takes the rows: db-1: cannot start no-such-program in .*; the same command with --resume continues the job/,
+    /none of 3 machines accepts the rows: db-1: cannot start no-such-program in .*; the same command with --resume continues the job/,
   ],
   [
     ["agents", "--on", "all", "--no-commands", "--model", "m", "--instruction", "x", "in.csv"],
     2,
-    "--on says where commands run; leave it out, or --no-commands",
+    "--on and --no-commands exclude each other; choose one",
   ],
 ] as const)("%j: one line says what is wrong", async (args, status, reason) => {
   const ended = await run(...args);

@@ -38,6 +38,10 @@ const started = (...args: string[]) => startCommand(["map", "--url", url, ...arg
 const map = (...args: string[]): Promise<Ended> =>
   runCommand(["map", "--url", url, ...args], { cwd: directory });
 
+/** The same with rows on stdin. */
+const mapOf = (input: string, ...args: string[]): Promise<Ended> =>
+  runCommand(["map", "--url", url, ...args], { cwd: directory, input });
+
 /** Names of what the server keeps. */
 async function kept(): Promise<(string | undefined)[]> {
   await using host = await connect(url);
@@ -136,6 +140,56 @@ test("a row that takes too long is ended, and one that writes too much is shorte
   expect(await kept()).toEqual([]);
 });
 
+test("rows from stdin have their results on stdout, and the summary on stderr", async () => {
+  const { status, stdout, stderr } = await mapOf(
+    "n\n1\n2\n",
+    "-",
+    "--",
+    "sh",
+    "-c",
+    'echo "<$1>"',
+    "sh",
+    "{n}",
+  );
+  expect([status, stderr]).toEqual([0, expect.stringMatching(/^2 rows: 2 completed, in \d+m?s\n$/)]);
+  const [first, second] = parse(stdout, { columns: true }) as Record<string, string>[];
+  expect([first!["stdout"], second!["stdout"], second!["result_json"]]).toEqual(["<1>", "<2>", '"<2>"']);
+  const options = ["-q", "--format", "jsonl", "--result", "json"];
+  const json = await mapOf('{"n":7}\n', ...options, "-", "--", "expr", "{n}", "+", "1");
+  expect(JSON.parse(json.stdout)).toMatchObject({ n: "7", status: "completed", result_json: 8 });
+  expect(JSON.parse(json.stdout)).not.toHaveProperty("stdout");
+  expect(readdirSync(directory)).toEqual([]);
+});
+
+test("rows from stdin can have a file for their results, and then be continued", async () => {
+  const script = ["sh", "-c", "test $1 = 1 || test -e mended", "sh", "{n}"];
+  const run = (...options: string[]): Promise<Ended> =>
+    mapOf("n\n1\n2\n", ...options, "-q", "-o", "out.csv", "--cwd", directory, "-", "--", ...script);
+  expect((await run()).status).toBe(1);
+  await write("mended", "");
+  expect((await run("--only-failed")).status).toBe(0);
+  expect(rows("out.csv").map((row) => row["attempt_count"])).toEqual(["1", "2"]);
+});
+
+test("--force replaces the results and the ledger of an earlier job", async () => {
+  await write("rows.csv", "n\n1\n");
+  expect((await map("-q", "rows.csv", "--", "echo", "old")).status).toBe(0);
+  const refused = await map("-q", "rows.csv", "--", "echo", "new");
+  expect(refused).toMatchObject({ status: 2, stderr: expect.stringContaining("replace it with --force") });
+  expect((await map("-q", "--force", "rows.csv", "--", "echo", "new")).status).toBe(0);
+  expect(results()).toEqual(["new"]);
+});
+
+test.each([
+  ["--force --resume rows.csv", "--force begins anew"],
+  ["--resume -o - rows.csv", "results on stdout cannot be continued"],
+  ["--json -o - rows.csv", "cannot both go to stdout"],
+])("%s is refused", async (options, message) => {
+  await write("rows.csv", "n\n1\n");
+  const refused = await map(...options.split(" "), "--", "true");
+  expect(refused).toMatchObject({ status: 2, stdout: "", stderr: expect.stringContaining(message) });
+});
+
 test("a dry run starts and writes nothing", async () => {
   await write("rows.csv", "a\n1\n2\n3\n");
   const { stdout, status } = await map(
@@ -163,7 +217,12 @@ describe("what is wrong is said in one line before anything starts:", () => {
       /\{b\} is not a column of the input: it has 'a'/,
     ],
     ["a missing id", "a,b\n,1\n", ["--id-column", "a", ...touch], /row 1 has no id in the column 'a'/],
-    ["an id twice", "a\n1\n1\n", ["--id-column", "a", ...touch], /row 2 has the id '1', as row 1 has/],
+    [
+      "an id twice",
+      "a\n1\n1\n",
+      ["--id-column", "a", ...touch],
+      /row 2 has the id '1', which row 1 has, too/,
+    ],
     ["cells that are missing", "a,b\n1\n", touch, /row 1 has 1 cell, but the header has 2/],
     [
       "another encoding",

@@ -19,7 +19,7 @@ afterAll(async () => {
   await locked?.[Symbol.asyncDispose]();
 });
 
-/** Commands that connect, each with the status of its own failures. */
+/** Commands that connect, each with its failure status. */
 const COMMANDS: readonly (readonly [string, number])[] = [
   ["run -- true", 255],
   ["ps", 1],
@@ -49,7 +49,7 @@ test.concurrent.each(COMMANDS)(
         status,
         stdout: "",
         stderr: expect.stringMatching(
-          /^exec-server: [^\n]+; give the server's token in EXEC_SERVER_TOKEN or with --token-file\n$/,
+          /^exec-server: [^\n]+; pass the server's token in EXEC_SERVER_TOKEN or with --token-file\n$/,
         ),
       });
     }

@@ -6,10 +6,12 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { attach } from "../../src/server/serve/attach.ts";
+import { builtCli } from "../fault/server-under-test.ts";
 import { launch } from "../conformance/server-process.ts";
 import { browse, openPageClient, pageStatus, signIn, tokenOf, trade } from "../access/console-browser.ts";
 import { startCommand, type RunningCommand } from "./command.ts";
 import { Person } from "./person.ts";
+import { Tmux } from "./tmux.ts";
 
 const SERVING = "serving the web console on this machine";
 
@@ -62,7 +64,7 @@ it("opens a browser, and says the link if there is none", async () => {
       expect(await person.run(["open", "--url", url], { env })).toMatchObject({
         status: 0,
         stdout: expect.stringMatching(
-          /^There is no browser here\. Open this link in one:\nhttp:\S+#link=\S{43}\n$/,
+          /^No browser was found here\. Open this link in one:\nhttp:\S+#link=\S{43}\n$/,
         ),
       });
   } finally {
@@ -88,6 +90,55 @@ it("serves the page itself for the user's own server, until it is interrupted", 
   expect(await command.ended()).toMatchObject({ status: 0, signal: null });
   await page.closed;
   expect((await person.server()).pid).toBe(result?.["pid"]);
+});
+
+it("prints another link when Enter is pressed, on a port of one's choice", async () => {
+  await using person = new Person();
+  await using tmux = await Tmux.start();
+  const port = 10_000 + Math.floor(Math.random() * 20_000);
+  const args = [process.execPath, builtCli, "open", "--print", "--port", `${port}`];
+  const terminal = await tmux.open(args, { env: person.env, columns: 160 });
+  await terminal.shows("Enter prints another link, Ctrl-C stops that");
+  await terminal.press("Enter");
+  await terminal.shows(/#link=[^]*#link=/);
+  const links = [...(await terminal.history()).matchAll(/http:\S+#link=\S{43}/g)].map(([link]) => link);
+  const url = `ws://127.0.0.1:${port}`;
+  for (const link of links) expect(await signIn(url, link)).toMatch(/^esc1_/);
+  expect(new Set(links).size).toBe(2);
+  const wrong = await trade(url, { token: "x".repeat(43) });
+  expect(wrong.status).toBe(401);
+  await terminal.shows("console: this link is from another server");
+  expect(await person.run(["open", "--print", "--port", `${port}`])).toMatchObject({
+    status: 1,
+    stderr: `exec-server: cannot serve the web console on port ${port}: Address in use (os error 98)\n`,
+  });
+  await terminal.press("C-c");
+  expect(await terminal.status()).toBe(0);
+  // A background job reads no keys, or it would be stopped.
+  const shell = await tmux.open(["bash", "--norc", "-i"], {
+    env: { ...person.env, PS1: "$ " },
+    columns: 160,
+  });
+  await shell.enter(`${process.execPath} ${builtCli} open --print &`);
+  await shell.shows("serving the web console on this machine; Ctrl-C stops that");
+  await shell.enter("jobs");
+  await shell.shows("Running");
+  await shell.enter("kill %1; wait; echo over");
+  await shell.shows(/^over$/m);
+});
+
+it("does not take --port for a server that serves its own page", async () => {
+  await using person = new Person();
+  const server = await launch("ours", []);
+  try {
+    const args = ["open", "--port", "7000", "--url", await server.banner()];
+    expect(await person.run(args)).toMatchObject({
+      status: 2,
+      stderr: "exec-server: --port is for a page that this command serves; this server serves its own\n",
+    });
+  } finally {
+    await server.stop();
+  }
 });
 
 it("serves the page itself for a server that has none", async () => {

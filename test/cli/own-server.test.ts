@@ -54,7 +54,7 @@ describe("the user's own server", () => {
     expect(readFileSync(person.log, "utf8")).toBe("");
   });
 
-  it("gives each command its own directory and environment, not those of whoever came first", async () => {
+  it("gives each command its own directory and environment, not those of the first user", async () => {
     await using person = new Person();
     const [one, other] = [join(person.home, "one"), join(person.home, "other")];
     mkdirSync(one);
@@ -89,7 +89,7 @@ describe("the user's own server", () => {
     const lock = join(person.home, "lock");
     const script = `exec 9> ${lock}; flock 9; "$@"`;
     expect((await person.run(PARENT, { through: ["sh", "-c", script, "sh"] })).status).toBe(0);
-    // Its script is over, so nobody has the lock.
+    // Its script has ended, so the lock is free.
     execFileSync("flock", ["--nonblock", lock, "true"]);
     expect(await person.server()).toMatchObject({ connections: 1 });
   });
@@ -164,7 +164,7 @@ describe("the user's own server", () => {
     const server = await launch("ours", ["--listen", `unix://${person.socket}`, ...idle]);
     try {
       await server.banner();
-      // Somebody is there until the command has come, which takes its time on a busy machine.
+      // A client stays connected until the command has arrived, which takes its time on a busy machine.
       const guest = await connect(socketUrl(person.socket));
       await person.run(["run", "-d", "--name", "kept", "--", "sh", "-c", "echo up; exec sleep 600"]);
       await guest.close();

@@ -6,7 +6,7 @@ import { connect } from "../../src/client/host/connect.ts";
 import type { Result } from "../../src/protocol/index.ts";
 import { type CommandOptions, type Ended, runCommand } from "./command.ts";
 
-/** Somebody with a home and a runtime directory of their own, and so with an own server. */
+/** A user with their own home and runtime directory, and so their own server. */
 export class Person implements AsyncDisposable {
   readonly home = mkdtempSync(join(tmpdir(), "es-"));
   readonly runtime = join(this.home, "run");

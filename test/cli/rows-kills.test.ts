@@ -128,7 +128,7 @@ test(
           const { status, stderr } = await ended;
           job.killed();
           isDone = status === 0;
-          // A program that was not killed itself says how to go on, unless it was about to connect.
+          // A program that was not killed says how to continue, unless it was about to connect.
           if (!isDone && status !== null)
             expect(stderr).toMatch(/; the same command with --resume continues the job\n$|failed to connect/);
         }

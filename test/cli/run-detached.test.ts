@@ -17,7 +17,7 @@ const detach = (...args: readonly string[]): Promise<Ended> =>
   runCommand(["run", "-d", "--url", server.url, ...args]);
 
 describe.concurrent("run -d", () => {
-  test("prints the name of a process that goes on", async () => {
+  test("prints the name of a process that keeps running", async () => {
     expect(await detach("--name", "one", "cat")).toMatchObject({ status: 0, stdout: "one\n", stderr: "" });
     await using host = await connect(server.url);
     const kept = await host.processes({ scope: "kept" });
@@ -66,12 +66,12 @@ describe.concurrent("run -d", () => {
     expect(await detach("--name", "../x", "true")).toMatchObject({
       status: 2,
       stderr:
-        "exec-server: '../x' cannot be the name of a process: a name has up to 128 letters, digits, '_', '.' and '-'\n",
+        "exec-server: '../x' cannot be the name of a process; use up to 128 letters, digits, '_', '.' and '-'\n",
     });
     const { status, stderr } = await runCommand(["run", "--url", server.url, "--name", "x", "true"]);
     expect({ status, stderr }).toEqual({
       status: 2,
-      stderr: "exec-server: --name is for a command that is left running; add -d\n",
+      stderr: "exec-server: --name needs -d\n",
     });
   });
 });

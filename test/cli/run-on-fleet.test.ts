@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => desk[Symbol.asyncDispose]());
 
 const run = (...args: readonly string[]) => desk.person.run(["-H", "prod", "run", ...args]);
-/** Each machine is a server of this program; its number of processes tells what still runs there. */
+/** Each machine is a server in this program; its number of processes shows what is still running there. */
 const running = (): number[] => servers.map((server) => server.state().runningProcesses);
 
 test("equal answers are printed once, with the machines that gave them", async () => {
@@ -44,7 +44,7 @@ test("as many machines as there are print nothing but their answers", async () =
   }
 });
 
-test("different answers are told apart, and the highest status is that of the command", async () => {
+test("different answers are distinguished, and the highest status is that of the command", async () => {
   // The first to make the directory is another one than the rest.
   const place = `${desk.person.home}/first`;
   const script = `mkdir ${place} 2>/dev/null && { echo first; exit 3; }; echo other`;
@@ -77,7 +77,7 @@ test("so many machines at a time, and none after the first failure with --fail-f
   expect(ended).toMatchObject({
     status: 5,
     stdout: "--- db-1: exit status 5\n",
-    stderr: "exec-server: not run, or ended before its time: web-1, web-2\n",
+    stderr: "exec-server: not run, or ended early: web-1, web-2\n",
   });
   expect((await run("--on", "zone=us", "--", "cat", log)).stdout).toBe("--- db-1\nran\n");
 });
@@ -87,7 +87,7 @@ test("--fail-fast ends what runs elsewhere", async () => {
   const script = `mkdir ${place} 2>/dev/null && { sleep 0.5; exit 6; }; sleep 60`;
   const ended = await run("--on", "all", "--fail-fast", "--", "sh", "-c", script);
   expect(ended.status).toBe(6);
-  expect(ended.stderr).toMatch(/^exec-server: not run, or ended before its time: \S+, \S+\n$/);
+  expect(ended.stderr).toMatch(/^exec-server: not run, or ended early: \S+, \S+\n$/);
   expect(running()).toEqual([0, 0, 0]);
 });
 
@@ -99,7 +99,7 @@ test("Ctrl-C ends the command on every machine", async () => {
   command.child.kill("SIGINT");
   expect(await command.ended()).toMatchObject({
     signal: "SIGINT",
-    stderr: "exec-server: not run, or ended before its time: db-1, web-1, web-2\nexec-server: interrupted\n",
+    stderr: "exec-server: not run, or ended early: db-1, web-1, web-2\nexec-server: interrupted\n",
   });
   expect(running()).toEqual([0, 0, 0]);
 });
@@ -151,7 +151,7 @@ test("machines that are cordoned or cannot be reached are named", async () => {
   expect(await run("--on", "zone=rest", "--", "true")).toMatchObject({
     status: 255,
     stderr:
-      "exec-server: no machine in the fleet with zone=rest takes new work: rest is cordoned or draining\n",
+      "exec-server: every machine in the fleet with zone=rest refuses new work: rest is cordoned or draining\n",
   });
   await cordoned.close();
   desk.write(desk.prod.replace(/auth_bearer_token.*/, 'auth_bearer_token = "wrong"'));
@@ -159,15 +159,15 @@ test("machines that are cordoned or cannot be reached are named", async () => {
   expect(refused).toMatchObject({ status: 255, stdout: "" });
   // One line for all of them, with the place of the token.
   expect(refused.stderr).toBe(
-    "exec-server: web-1, web-2 (2 machines): invalid websocket bearer token; give the server's token as auth_bearer_token of [fleets.prod] in hosts.toml or with --token-file\n",
+    "exec-server: web-1, web-2 (2 machines): invalid websocket bearer token; pass the server's token as auth_bearer_token of [fleets.prod] in hosts.toml or with --token-file\n",
   );
   desk.write(desk.prod);
 });
 
 test.each([
-  [["--on", "all", "-t", "--", "top"], "-t is for one machine; give -H FLEET/NAME, or leave out -t"],
-  [["--on", "all", "-d", "--", "top"], "-d is for one machine; give -H FLEET/NAME, or leave out -d"],
-  [["--on", "all", "--name", "x", "--", "top"], "--name is for a command that is left running; add -d"],
+  [["--on", "all", "-t", "--", "top"], "-t is for one machine; use -H FLEET/NAME, or leave out -t"],
+  [["--on", "all", "-d", "--", "top"], "-d is for one machine; use -H FLEET/NAME, or leave out -d"],
+  [["--on", "all", "--name", "x", "--", "top"], "--name needs -d"],
   [["-j", "2", "--", "top"], "-j is for many machines; add --on"],
   [["--fail-fast", "--", "top"], "--fail-fast is for many machines; add --on"],
 ] as const)("%j is refused", async (args, reason) => {

@@ -61,6 +61,11 @@ describe.concurrent("run", () => {
       status: 127,
       stderr: "exec-server: no-such-program: command not found\n",
     });
+    expect(await run(["ls -la"])).toMatchObject({
+      status: 127,
+      stderr:
+        "exec-server: ls -la: command not found; no shell reads the line: pass each word by itself, or use sh -c 'LINE'\n",
+    });
     expect(await run(["--", ""])).toMatchObject({
       status: 127,
       stderr: "exec-server: '': command not found\n",
@@ -166,7 +171,7 @@ describe.concurrent("run", () => {
     expect(await command.ended()).toMatchObject({ status: null, signal: "SIGINT", stderr: "" });
   });
 
-  test("ends the command when nobody reads its output any more", async () => {
+  test("ends the command when its output loses its reader", async () => {
     const alive = join(directory, "alive");
     const command = start(["sh", "-c", `echo $$ > ${alive}; exec yes`]);
     await command.shows("y\n");

@@ -141,9 +141,9 @@ test("an executor that nobody can reach any more, because a newer one has its na
   const newer = start(["--fleet", "fleet.toml", "--id", "a", ...authentication]);
   const { status, stderr } = await older.ended();
   expect(status).toBe(3);
-  expect(stderr).toContain("a newer executor of the name a has joined the fleet: this one ends");
+  expect(stderr).toContain("a newer executor named a has joined the fleet: this one stops");
   await newer.shows("ws://127.0.0.1:");
-  // One with an address of its own is left with that.
+  // One with its own address keeps that.
   await startExecutor("--id", "a").shows("fleet:a\n");
   await newer.complains("a newer executor of the same name has joined the fleet: this one has left");
   await using host = await connect(newer.stdout.trim(), { token: TOKEN });
@@ -156,8 +156,7 @@ test("NATS that is away at the start is waited for, and joined when it is there"
   const listening = start(["--fleet", "fleet.toml", "--id", "listening", ...authentication]);
   const unwanted = startExecutor("--id", "unwanted");
   await listening.shows("ws://127.0.0.1:");
-  for (const command of [nowhere, listening, unwanted])
-    await command.complains("the fleet cannot be joined yet");
+  for (const command of [nowhere, listening, unwanted]) await command.complains("cannot join the fleet yet");
   unwanted.child.kill("SIGTERM");
   expect(await unwanted.ended()).toMatchObject({ signal: "SIGTERM", stdout: "" });
   expect(nowhere.stdout).toBe("");
@@ -168,7 +167,7 @@ test("NATS that is away at the start is waited for, and joined when it is there"
   await nats.kill();
   await nowhere.complains("the connection to the fleet is lost");
   await nats.start();
-  await nowhere.complains("connected to the fleet again");
+  await nowhere.complains("reconnected to the fleet");
   listening.child.kill("SIGTERM");
   expect(await listening.ended()).toMatchObject({ status: 0 });
 });
@@ -208,7 +207,7 @@ test.each([
   [["--fleet", "nats://h:1", "--slots", "0"], "2: error: invalid value '0' for '--slots <COUNT>'"],
   [["--fleet", "nats://h:1", "--label", "a"], "2: error: invalid value 'a' for '--label <KEY=VALUE>'"],
   [["--fleet", "nats://h:1", "--label", "a=b,c"], "expected 1 to 128 letters, digits, and any of"],
-  [["--fleet", "nats://h:1", "--label", "a=1", "--label", "a=2"], "the label a is given twice"],
+  [["--fleet", "nats://h:1", "--label", "a=1", "--label", "a=2"], "the label a is set twice"],
   [["--fleet", "missing.toml"], "1: Error: failed to read the fleet missing.toml"],
 ])("%j is refused with a reason", async (args, reason) => {
   expect(await refused(args)).toContain(reason);
@@ -217,10 +216,10 @@ test.each([
 test.each([
   [
     ["--id", "a.b"],
-    'invalid name of an executor "a.b"; expected up to 64 letters, digits, - and _, the first a letter or digit',
+    'invalid executor name "a.b"; expected up to 64 letters, digits, - and _, the first a letter or digit',
   ],
-  [["--fleet", "http://h"], 'invalid server of a fleet "http://h"; expected nats://HOST:PORT'],
-  [["--fleet", "nats://me:secret@h"], "invalid server of a fleet: a URL with a user"],
+  [["--fleet", "http://h"], 'invalid fleet server "http://h"; expected nats://HOST:PORT'],
+  [["--fleet", "nats://me:secret@h"], "invalid fleet server: its URL contains a user"],
 ])("with authentication, %j is refused with a reason", async (args, reason) => {
   const [flags, said] = [new Set(args).has("--fleet") ? [] : ["--fleet", "nats://h:1"], reason];
   const complaint = await refused([...flags, ...args, ...authentication]);
@@ -230,10 +229,10 @@ test.each([
 
 test.each([
   ['user = "a"', "fleet.toml:1: servers is missing"],
-  ['servers = "nats://h:1"\nid = 3', "fleet.toml:2: id must be a text that is not empty"],
+  ['servers = "nats://h:1"\nid = 3', "fleet.toml:2: id must be a non-empty string"],
   ['servers = "nats://h:1"\nport = 3', "fleet.toml:2: port is not a known key"],
   ['servers = "nats://h:1"\nslots = "many"', "fleet.toml:2: slots must be a number"],
-  ['servers = "nats://h:1"\n[labels]\nzone = 1', "fleet.toml:3: labels.zone must be a text"],
+  ['servers = "nats://h:1"\n[labels]\nzone = 1', "fleet.toml:3: labels.zone must be a string"],
   ["servers = [1]", "fleet.toml:1: servers must be the URL of a NATS server, or an array of them"],
 ])("a file with %j is refused with its line", async (text, reason) => {
   const cwd = await mkdtemp(join(directory, "files-"));

@@ -173,7 +173,7 @@ describe.concurrent("a shell", () => {
     expect(await readFile(copy, "utf8")).toBe(pasted);
   });
 
-  test("is suspended with ~^Z and goes on", async () => {
+  test("is suspended with ~^Z and continues", async () => {
     await using tmux = await Tmux.start();
     await using relay = await Relay.open(server.port);
     const terminal = await tmux.open(["env", "PS1=local> ", "bash", "--norc", "--noprofile", "-i"]);

@@ -24,7 +24,7 @@ const EXTENSIONS = [
   "fs/open.stat",
 ];
 
-/** A server that lets everybody in, and answers only what it is told to. */
+/** A server that admits everyone, and answers only what it is scripted to. */
 async function serve(answers: Readonly<Record<string, Answer>> = {}) {
   const server = new WebSocketServer({ host: "127.0.0.1", port: 0 });
   await once(server, "listening");
@@ -97,7 +97,7 @@ const RUNNING = {
   failure: null,
   sandboxDenied: false,
 };
-/** A server on which a command runs for ever, whatever happens to it. */
+/** A server on which a command runs forever, whatever happens to it. */
 const endless = {
   "process/start": ({ processId }: Record<string, unknown>) => ({ processId, sandboxType: "none" }),
   "process/read": () => RUNNING,
@@ -110,8 +110,7 @@ it.concurrent("--timeout ends a run whose server never reports the end", async (
   const ended = await runCommand(["run", "--url", server.url, "-n", "--timeout", "1s", "--", "true"]);
   expect(ended).toMatchObject({
     status: 255,
-    stderr:
-      "exec-server: the command should have been ended after 1s, but the server says that it still runs\n",
+    stderr: "exec-server: the command should have ended after 1s, but the server says it is still running\n",
   });
 });
 
@@ -148,11 +147,9 @@ it.concurrent("a command that does not follow Ctrl-C is given up by another one"
   const running = startCommand(["run", "--debug", "--url", server.url, "-n", "--", "true"]);
   await running.complains('"result":{"processId"');
   running.child.kill("SIGINT");
-  await running.complains(
-    "the command still runs 10s after it was sent SIGINT; a further Ctrl-C gives it up\n",
-  );
+  await running.complains("the command still runs 10s after SIGINT; press Ctrl-C again to abandon it\n");
   running.child.kill("SIGINT");
   const { signal, stderr } = await running.ended();
   expect(signal).toBe("SIGINT");
-  expect(stderr).toContain("interrupted twice, and the command was given up");
+  expect(stderr).toContain("interrupted twice, so the command was abandoned");
 });

@@ -1,33 +1,35 @@
 import { createHash, randomBytes } from "node:crypto";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it, test } from "vitest";
 import { SERVER_PATH } from "../conformance/server-process.ts";
+import { builtCli } from "../fault/server-under-test.ts";
 import type { CommandOptions } from "./command.ts";
 import { Person } from "./person.ts";
 import { type SshMachine, startSshd } from "./sshd.ts";
+import { Tmux } from "./tmux.ts";
 
-let here: Person;
+let local: Person;
 /** The same user on the other machine, with a runtime directory of their own. */
-let there: Person;
+let remote: Person;
 let machine: SshMachine;
 
 beforeAll(async () => {
-  [here, there] = [new Person(), new Person()];
-  machine = await startSshd(join(there.home, "sshd"), {
-    XDG_RUNTIME_DIR: there.runtime,
+  [local, remote] = [new Person(), new Person()];
+  machine = await startSshd(join(remote.home, "sshd"), {
+    XDG_RUNTIME_DIR: remote.runtime,
     EXEC_SERVER_EXIT_WHEN_IDLE: "30s",
   });
 });
 
 afterAll(async () => {
   await machine?.[Symbol.asyncDispose]();
-  await there[Symbol.asyncDispose]();
-  await here[Symbol.asyncDispose]();
+  await remote[Symbol.asyncDispose]();
+  await local[Symbol.asyncDispose]();
 });
 
 const run = (args: readonly string[], options: CommandOptions = {}) =>
-  here.run(args, { ...options, env: { PATH: `${machine.bin}:${SERVER_PATH}`, ...options.env } });
+  local.run(args, { ...options, env: { PATH: `${machine.bin}:${SERVER_PATH}`, ...options.env } });
 const over = (url: string, ...args: string[]) => run(["-H", url, ...args]);
 
 it("a command on ssh://MACHINE gets input, output and status there, and leaves nothing behind", async () => {
@@ -77,13 +79,22 @@ it("says in one line why a machine cannot be reached", async () => {
   expect(status).toBe(1);
 });
 
-it("says in one line that exec-server is not installed there", async () => {
-  const args = ["-H", "ssh://machine", "run", "--", "true"];
-  const ended = await run(args, { env: { EXEC_SERVER_REMOTE_COMMAND: "not-installed" } });
+it("says in one line that exec-server is not installed there, and a host can say where it is", async () => {
+  const command = ["run", "--", "echo", "there"];
+  const missing = (name: string, remedy: string) =>
+    new RegExp(
+      `^exec-server: exec-server was not found on '${name}': .*not-installed.*; install it there with 'npm install --global ./exec-server-\\*.tgz', or say where it is: ${remedy}\n$`,
+    );
+  const elsewhere = { env: { EXEC_SERVER_REMOTE_COMMAND: "not-installed" } };
+  const ended = await run(["-H", "ssh://machine", ...command], elsewhere);
   expect(ended.status).toBe(255);
-  expect(ended.stderr).toMatch(
-    /^exec-server: exec-server was not found on 'ssh:\/\/machine': .*not-installed.*; install it there with 'npm install -g exec-server', or say in EXEC_SERVER_REMOTE_COMMAND how it is called there\n$/,
+  expect(ended.stderr).toMatch(missing("ssh://machine", "EXEC_SERVER_REMOTE_COMMAND=/path/to/exec-server"));
+  await run(["host", "add", "far", "ssh://machine", "--remote-command", "/opt/not-installed"]);
+  expect((await over("far", ...command)).stderr).toMatch(
+    missing("far", "exec-server host edit far --remote-command /path/to/exec-server"),
   );
+  await run(["host", "edit", "far", "--remote-command", join(machine.remoteBin, "exec-server")]);
+  expect(await over("far", ...command)).toMatchObject({ status: 0, stdout: "there\n" });
 });
 
 it("says in one line that a shell there prints something of its own", async () => {
@@ -93,7 +104,7 @@ it("says in one line that a shell there prints something of its own", async () =
   expect(await run(args, { env: { EXEC_SERVER_REMOTE_COMMAND: greeting } })).toMatchObject({
     status: 255,
     stderr:
-      "exec-server: 'ssh://machine' printed something that is not a message of exec-server; its shell must print nothing of its own when it runs a command\n",
+      "exec-server: 'ssh://machine' printed something that is not an exec-server message; its shell must not print anything when it runs a command\n",
   });
 });
 
@@ -118,7 +129,7 @@ it("what is kept on ssh://MACHINE is on the user's own server there, and outlive
     "echo up; exec sleep 60",
   );
   expect(started).toMatchObject({ status: 0, stdout: "kept\n", stderr: "" });
-  expect(await there.server()).toMatchObject({ runningProcesses: 1 });
+  expect(await remote.server()).toMatchObject({ runningProcesses: 1 });
   // The connection is closed when the command ends; ssh itself takes a moment.
   await expect.poll(sshProcesses, { timeout: 60_000 }).toEqual([]);
   const url = `ssh://127.0.0.1:${machine.port}`;
@@ -135,15 +146,32 @@ it("an address that ssh could take for an option is refused", async () => {
   });
 });
 
+test.each([["shell"], ["run", "-t", "--", "bash"]])(
+  "a connection that is lost ends '%s' with one line, right below what it showed",
+  async (...command) => {
+    await using tmux = await Tmux.start();
+    const path = `PATH=${machine.bin}:${SERVER_PATH}`;
+    const args = ["env", path, process.execPath, builtCli, "-H", "ssh://machine", ...command];
+    const terminal = await tmux.open(args, { env: local.env });
+    await terminal.shows(/[#$>]$/);
+    await terminal.enter("PS1='remote> '; clear");
+    await terminal.shows(/^remote>$/);
+    for (const pid of sshProcesses()) process.kill(pid, "SIGTERM");
+    expect(await terminal.status()).toBe(255);
+    expect(await terminal.history()).toMatch(
+      /^remote>\nexec-server: lost the connection to 'ssh:\/\/machine': ssh (?:was ended by SIGTERM|exited with status 255)[^\n]*$/m,
+    );
+  },
+);
+
 /** Connections of the test's own ssh that are still there. */
-function sshProcesses(): string[] {
-  const config = join(there.home, "sshd", "config");
+function sshProcesses(): number[] {
+  const config = join(remote.home, "sshd", "config");
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
     .flatMap((pid) => {
       try {
-        const line = readFileSync(`/proc/${pid}/cmdline`, "utf8");
-        return line.includes(config) ? [line] : [];
+        return readFileSync(`/proc/${pid}/cmdline`, "utf8").includes(config) ? [Number(pid)] : [];
       } catch {
         return []; // It has ended meanwhile.
       }

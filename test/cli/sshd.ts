@@ -91,7 +91,7 @@ export async function startSshd(
   };
 }
 
-/** Not one of those that the system gives away, so that nobody else gets it before sshd does. */
+/** Outside the system's ephemeral range, so that no other program gets it before sshd does. */
 async function freePort(): Promise<number> {
   for (;;) {
     const port = 10_000 + Math.floor(Math.random() * 20_000);

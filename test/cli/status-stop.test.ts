@@ -50,7 +50,7 @@ it("stop refuses while something runs, and ends everything with --force", async 
   expect(await person.run(["stop"])).toMatchObject({
     status: 1,
     stdout: "",
-    stderr: "exec-server: a process still runs: see 'exec-server ps', and give --force to end everything\n",
+    stderr: "exec-server: a process still runs: see 'exec-server ps', or use --force to end everything\n",
   });
   const { pid } = await person.server();
   expect(await person.run(["stop", "--force"])).toMatchObject({

@@ -59,7 +59,7 @@ async function make(directory: string, files: Readonly<Record<string, string>>):
   }
 }
 
-/** Makes or replaces a file in one step: nobody sees a part of it. */
+/** Creates or replaces a file atomically. */
 async function put(path: string, contents: string): Promise<void> {
   await writeFile(at("unfinished"), contents);
   await rename(at("unfinished"), path);
@@ -70,19 +70,19 @@ async function describeTree(directory: string): Promise<string[]> {
   const lines: string[] = [];
   for (const name of await readdir(directory, { recursive: true })) {
     const path = join(directory, name);
-    const found = await lstat(path);
-    const contents = found.isSymbolicLink()
+    const stats = await lstat(path);
+    const contents = stats.isSymbolicLink()
       ? await readlink(path)
-      : found.isFile()
+      : stats.isFile()
         ? await readFile(path, "utf8")
         : "";
-    lines.push(`${JSON.stringify(name)} ${(found.mode & 0o7777).toString(8)} ${contents}`);
+    lines.push(`${JSON.stringify(name)} ${(stats.mode & 0o7777).toString(8)} ${contents}`);
   }
   return lines.toSorted();
 }
 
 describe("sync", () => {
-  it("makes a directory like another there, back and on the server, and tells what it did", async () => {
+  it("makes a directory like another there, back and on the server, and reports what it did", async () => {
     await make(at("from"), { a: "one", "d/b": "two", "a\nb": "three" });
     await symlink("../a", at("from/d/link"));
     await chmod(at("from/d"), 0o700);
@@ -177,14 +177,14 @@ describe("sync", () => {
     const to = remote("to");
     await fails(
       1,
-      `empty is empty: --delete would delete everything in ${to}; give --force if that is meant`,
+      `empty is empty: --delete would delete everything in ${to}; add --force if you mean it`,
       "--delete",
       "empty",
       to,
     );
     await fails(
       1,
-      `${remote("empty")} is empty: --delete would delete everything in to; give --force if that is meant`,
+      `${remote("empty")} is empty: --delete would delete everything in to; add --force if you mean it`,
       "--delete",
       remote("empty"),
       "to",
@@ -233,7 +233,7 @@ describe("sync", () => {
       "",
       `exec-server: ${at("from/closed")}: permission denied`,
       `exec-server: ${at("from/secret")}: permission denied`,
-      `exec-server: ${remote("to/kind")}: a directory that is not empty is in its place; --delete would replace it`,
+      `exec-server: ${remote("to/kind")}: a non-empty directory is in its place; --delete would replace it`,
     ]);
     expect(JSON.parse(stdout)).toMatchObject({ files: 1, failed: [{}, {}, {}] });
     await runCommand(["sync", "--delete", "from", remote("to")], options);
@@ -243,7 +243,7 @@ describe("sync", () => {
     expect(await readFile(at("to/secret"), "utf8")).toBe("0");
   });
 
-  it("goes on by itself when its connection is cut", async () => {
+  it("continues by itself when its connection is cut", async () => {
     for (let index = 0; index < 300; index += 1)
       await make(at("from"), { [`d${index % 7}/f${index}`]: "x".repeat(20_000) });
     await make(at("to"), { old: "x" });
@@ -364,7 +364,7 @@ describe("sync --watch", () => {
     }
   });
 
-  it("does not empty the destination with the source, and goes on", async () => {
+  it("does not empty the destination with the source, and continues", async () => {
     await make(at("from"), { a: "1", b: "1" });
     const command = await watching(["--delete", "from", remote("to")]);
     await rm(at("from/a"));

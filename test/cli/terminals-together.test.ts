@@ -33,7 +33,7 @@ test("What one terminal starts, others list, follow, wait for and end, also afte
   await started.shows(/^clock$/m);
   expect(await started.status()).toBe(0);
   const { pid } = await person.server();
-  // Nobody is connected meanwhile, but something runs.
+  // No client is connected meanwhile, but something is running.
   await new Promise((resolve) => setTimeout(resolve, 2 * IDLE_MS));
 
   const listed = await terminal("ps");

@@ -1,7 +1,7 @@
 import { chmodSync, chownSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { parseTokens } from "../../src/server/access/token-file.ts";
+import { parseTokens, rightsFormat } from "../../src/server/access/token-file.ts";
 import { silentLogger } from "../../src/base/logger.ts";
 import { CommandLine } from "./command-line.ts";
 import { startCommand } from "./command.ts";
@@ -19,12 +19,11 @@ const pathOf = (name: string): string => join(line.directory, name);
 const textOf = (name: string): string => readFileSync(pathOf(name), "utf8");
 
 const read = (text: string) =>
-  parseTokens("F", text, {
-    temporaryDirectory: undefined,
-    logger: silentLogger,
-    hiddenPaths: [],
-    fsRoots: [],
-  });
+  parseTokens(
+    "F",
+    text,
+    rightsFormat({ temporaryDirectory: undefined, logger: silentLogger, hiddenPaths: [], fsRoots: [] }),
+  );
 
 it("a token of 'token new' opens the server, one of --rotate too, and 'token retire' ends the older one", async () => {
   const made = await line.run("exec-server token new ann --preset full --table served.toml");
@@ -105,6 +104,49 @@ it("the token goes to stdout alone, and the lines for the table to stderr or int
   });
 });
 
+it("a token of --output is in a file for its owner alone, and --rotate replaces it there", async () => {
+  const make = (flags: string) => line.run(`umask 022; exec-server token new out --table out.toml ${flags}`);
+  const made = { status: 0, stdout: "", stderr: "exec-server: 'out' was added to out.toml\n" };
+  expect(await make("--output out.token")).toEqual(made);
+  const first = textOf("out.token");
+  expect(first).toMatch(TOKEN);
+  expect(statSync(pathOf("out.token")).mode & 0o777).toBe(0o600);
+  expect(await line.run("exec-server token new other --table out.toml --output out.token")).toMatchObject({
+    status: 2,
+    stderr: "exec-server: out.token exists; remove it, or choose another file\n",
+  });
+  expect(textOf("out.toml")).not.toContain("other");
+  expect(await make("--rotate --output out.token")).toMatchObject({ status: 0, stdout: "" });
+  expect(textOf("out.token")).toMatch(TOKEN);
+  expect(textOf("out.token")).not.toBe(first);
+  expect(await make("--output x --json")).toMatchObject({ status: 2 });
+});
+
+it("a name is revoked with all of its tokens, and the rest of the table stays as it is", async () => {
+  await line.run("exec-server token new ann --table rest.toml; exec-server token new bob --table rest.toml");
+  const before = `# everybody\n\n${textOf("rest.toml")}\n# the end\n`;
+  writeFileSync(pathOf("rest.toml"), before);
+  await line.run(
+    "exec-server token new ci --table rest.toml && exec-server token new ci --rotate --table rest.toml",
+  );
+  expect((await read(textOf("rest.toml")))[2]?.sha256).toHaveLength(2);
+  expect(await line.run("exec-server token revoke ci --table rest.toml")).toEqual({
+    status: 0,
+    stdout: "",
+    stderr: "exec-server: every token of 'ci' is revoked\n",
+  });
+  expect(textOf("rest.toml")).toBe(before);
+  await line.run("exec-server token revoke ann --table rest.toml");
+  expect((await read(textOf("rest.toml"))).map(({ name }) => name)).toEqual(["bob"]);
+  expect((await line.run("exec-server token revoke bob --table rest.toml")).stderr).toBe(
+    "exec-server: every token of 'bob' is revoked; rest.toml has no tokens left, so it admits nobody\n",
+  );
+  expect(await line.run("exec-server token revoke bob --table rest.toml")).toMatchObject({
+    status: 2,
+    stderr: "exec-server: rest.toml has no token 'bob'\n",
+  });
+});
+
 it("a new table is for its owner alone, and one that is there keeps its mode and owner", async () => {
   await line.run("exec-server token new a --table own.toml");
   expect(statSync(pathOf("own.toml")).mode & 0o777).toBe(0o600);
@@ -139,7 +181,7 @@ it("mistakes are one line, and change nothing", async () => {
   writeFileSync(pathOf("good.toml"), good);
   writeFileSync(pathOf("bad.toml"), `${good}colour = "red"\n`);
   for (const [args, status, message] of [
-    ["new ci --table good.toml", 2, "good.toml has a token 'ci' already; give --rotate to exchange it"],
+    ["new ci --table good.toml", 2, "good.toml has a token 'ci' already; use --rotate to exchange it"],
     ["new ci --rotate", 2, "--rotate needs --table"],
     [
       "new ci --rotate --preset full --table good.toml",
@@ -149,8 +191,8 @@ it("mistakes are one line, and change nothing", async () => {
     ["new x --table bad.toml", 2, "bad.toml:6: colour is not a known key"],
     ["check bad.toml", 2, "bad.toml:6: colour is not a known key"],
     ["list none.toml", 2, "cannot read the token table in none.toml: No such file or directory (os error 2)"],
-    ["new x --preset files --root . --table good.toml", 2, "contains a file of the server itself"],
-    ["new x --expires 2020-01-01", 2, "That is over"],
+    ["new x --preset files --root . --table good.toml", 2, "contains the server's own file"],
+    ["new x --expires 2020-01-01", 2, "That time has passed"],
     ["new x --table /dev/null", 1, "cannot write /dev/null: it is not a regular file"],
   ] as const) {
     const ended = await line.run(`exec-server token ${args}`);

@@ -56,9 +56,13 @@ interface Tunnel {
   readonly stderr: () => string;
 }
 
+function tunnelTo(port: number, where: CommandLine = line): Promise<Tunnel> {
+  return tunnelWith([`0:localhost:${port}`], where);
+}
+
 /** Runs the command, and learns its port. */
-async function tunnelTo(port: number, where: CommandLine = line): Promise<Tunnel> {
-  const child = spawn("exec-server", ["tunnel", `0:localhost:${port}`], {
+async function tunnelWith(args: readonly string[], where: CommandLine = line): Promise<Tunnel> {
+  const child = spawn("exec-server", ["tunnel", ...args], {
     env: where.environment,
     cwd: where.directory,
     stdio: ["ignore", "pipe", "pipe"],
@@ -73,7 +77,8 @@ async function tunnelTo(port: number, where: CommandLine = line): Promise<Tunnel
     DEADLINE_MS,
     () => `the tunnel: ${stderr}`,
   )) as [string];
-  const [, local] = /^127\.0\.0\.1:(\d+) -> localhost:\d+$/.exec(first) ?? [];
+  const [, local] =
+    /^127\.0\.0\.1:(\d+) -> (?:localhost:\d+|anywhere, as a SOCKS 5 proxy)$/.exec(first) ?? [];
   return { child, port: Number(local), stderr: () => stderr };
 }
 
@@ -126,7 +131,7 @@ test.concurrent("a connection that is not read holds up no other", async () => {
   stalled.destroy();
 });
 
-test.concurrent("a port that nobody listens on is one line, and the tunnel goes on", async () => {
+test.concurrent("a port without a listener is one line, and the tunnel continues", async () => {
   const closed = await listen(() => {});
   const port = portOf(closed);
   closed.close();
@@ -175,7 +180,7 @@ test.runIf(process.getuid?.() === 0)(
     };
     expect(await heardBy(nobody)).toBe("");
     expect(await complaint(tunnel)).toBe(
-      "exec-server: refused a connection to the tunnel: on a loopback address it serves your own programs and root's; give another address to listen on to serve everybody\n",
+      "exec-server: refused a connection to the tunnel: on a loopback address only your own programs and root's may use it; listen on another address to serve everyone\n",
     );
     expect(await heardBy(0)).toBe("through\n");
     expect(await heardBy(nobody)).toBe("");
@@ -183,6 +188,42 @@ test.runIf(process.getuid?.() === 0)(
     expect(tunnel.stderr().split("\n")).toHaveLength(2);
   },
 );
+
+/** Asks a SOCKS 5 proxy for a connection; resolves with its reply, without the greeting's. */
+async function request(socket: Socket, host: string, port: number): Promise<number> {
+  const name = Buffer.from(host);
+  socket.write(Buffer.from([5, 1, 0]));
+  socket.write(
+    Buffer.concat([Buffer.from([5, 1, 0, 3, name.length]), name, Buffer.from([port >> 8, port & 255])]),
+  );
+  let answer = Buffer.alloc(0);
+  await pollUntil(
+    () => {
+      answer = Buffer.concat([answer, (socket.read() as Buffer | null) ?? Buffer.alloc(0)]);
+      return answer.length >= 12;
+    },
+    DEADLINE_MS,
+    () => "the reply",
+  );
+  expect([...answer.subarray(0, 3)]).toEqual([5, 0, 5]);
+  return answer[3]!;
+}
+
+test.concurrent("with -D, each client of a SOCKS 5 proxy goes where it wishes", async () => {
+  const proxy = await tunnelWith(["-D", "0"]);
+  const socket = dial(proxy);
+  expect(await request(socket, "localhost", portOf(echo))).toBe(0);
+  const data = randomBytes(300_000);
+  socket.end(data);
+  const back = await withDeadline(buffer(socket), DEADLINE_MS, () => "the bytes to come back");
+  expect(back.equals(data)).toBe(true);
+  const refused = dial(proxy);
+  expect(await request(refused, "localhost", 1)).toBe(5);
+  expect(await complaint(proxy)).toMatch(/^exec-server: cannot connect to localhost:1: .*ECONNREFUSED.*\n$/);
+  const stranger = dial(proxy).resume();
+  stranger.write("GET / HTTP/1.1\r\n\r\n");
+  await withDeadline(once(stranger, "end"), DEADLINE_MS, () => "the end of what is not SOCKS");
+});
 
 test.concurrent("it ends when it is interrupted", async () => {
   const { child } = await tunnelTo(portOf(echo));
@@ -193,13 +234,18 @@ test.concurrent("it ends when it is interrupted", async () => {
 
 test.concurrent("mistakes are one line and the right status", async () => {
   const busy = portOf(echo);
+  expect(await line.run("exec-server tunnel")).toMatchObject({
+    status: 2,
+    stderr: expect.stringMatching(/^exec-server: nothing to forward; .*\n$/),
+  });
+  expect(await line.run("exec-server tunnel -D 70000")).toMatchObject({ status: 2 });
   expect(await line.run("exec-server tunnel 80")).toMatchObject({
     status: 2,
     stderr: expect.stringMatching(/^exec-server: '80' is not a tunnel; write .*\n$/),
   });
   expect(await line.run(`exec-server tunnel ${busy}:localhost:1`)).toMatchObject({
     status: 1,
-    stderr: `exec-server: cannot listen on 127.0.0.1:${busy}: another program uses that port; give another one, or 0 to pick one\n`,
+    stderr: `exec-server: cannot listen on 127.0.0.1:${busy}: another program uses that port; choose another one, or 0 to pick one\n`,
   });
 });
 
@@ -207,6 +253,6 @@ test.concurrent("a server whose sandbox has no network refuses", async () => {
   await using confined = await CommandLine.start(["--sandbox", "read-only"]);
   const tunnel = await tunnelTo(portOf(echo), confined);
   await cutOff(tunnel);
-  expect(await complaint(tunnel)).toBe("exec-server: the sandbox of this server has no network\n");
+  expect(await complaint(tunnel)).toBe("exec-server: this server's sandbox allows no network\n");
   tunnel.child.kill("SIGKILL");
 });

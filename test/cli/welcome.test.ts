@@ -31,6 +31,19 @@ test("in a terminal, stderr adds twelve lines, and stdout stays one line", async
   expect(stderr.split("\n")).toHaveLength(13);
 });
 
+test("in a terminal, the log is for people, and elsewhere for programs", async () => {
+  const exposed = "--listen ws://0.0.0.0:0 --ws-auth capability-token --ws-token-file token";
+  const message = "connections are not encrypted";
+  const { stderr } = await serveInTerminal(exposed);
+  expect(stderr).toMatch(
+    new RegExp(`^\\d\\d:\\d\\d:\\d\\d warn  ${message}.* listen=ws://0.0.0.0:0 remedy="`, "m"),
+  );
+  const chosen = await serveInTerminal(`${exposed} --log-format json`);
+  expect(chosen.stderr).toContain(`"level":"warn","message":"${message}`);
+  const piped = await line.run(`timeout -s TERM 5 exec-server ${exposed} 2>&1 >out | head -n 1; rm out`);
+  expect(JSON.parse(piped.stdout)).toMatchObject({ level: "warn" });
+});
+
 test("with a token, the lines say where it goes", async () => {
   const { stderr } = await serveInTerminal("--ws-auth capability-token --ws-token-file token");
   expect(stderr).toMatch(

@@ -30,7 +30,7 @@ async function withHost(
   }
 }
 
-test("a Blob that is written goes on after cuts, without sending again what has arrived", () =>
+test("a Blob that is written continues after cuts, without sending again what has arrived", () =>
   withHost(async ({ host, relay, directory }) => {
     const bytes = randomBytes(24 * MIB + 7);
     const cuts = [5 * MIB, 12 * MIB, 20 * MIB];
@@ -48,7 +48,7 @@ test("a Blob that is written goes on after cuts, without sending again what has 
     expect(relay.bytes).toBeLessThan(bytes.length * 1.34 * 1.8);
   }));
 
-test("a Blob that is written to the real server goes on after a cut", () =>
+test("a Blob that is written to the real server continues after a cut", () =>
   withHost(
     async ({ host, relay, directory }) => {
       const bytes = randomBytes(6 * MIB);
@@ -123,7 +123,7 @@ test("a part that a session has left is continued or removed by another call, an
     await expect(host.files.writeBlob(path, new Blob([]), { part: "../b" })).rejects.toThrow("part must be");
   }));
 
-test("a file that is read with resume goes on after cuts, and nothing is missing or doubled", () =>
+test("a file that is read with resume continues after cuts, and nothing is missing or doubled", () =>
   withHost(async ({ host, relay, directory }) => {
     const file = join(directory, "f");
     const bytes = randomBytes(16 * MIB + 3);

@@ -5,7 +5,7 @@ import type { Host } from "../../src/client/host/host.ts";
 import { withDeadline } from "../fault/deadline.ts";
 import { chunkOf, emptyRead, type FakeConnection, FakeServer, someEnvironment } from "./fake-server.ts";
 
-// A server that violates the protocol: whoever is concerned gets a ProtocolError, and nobody else notices.
+// A server that violates the protocol: affected callers get a ProtocolError, others do not notice.
 
 const DEADLINE_MS = 20_000;
 const hosts: Host[] = [];
@@ -53,10 +53,10 @@ test("an event that does not fit fails its process, and nothing else", async () 
   })();
   connection.output("p", 1, "one");
   connection.notify("process/output", { processId: "p", seq: "two", stream: "stdout", chunk: "" });
-  await expectBroken(process.exited, /seq must be a whole number from 1 on, not other text/);
+  await expectBroken(process.exited, /seq must be a whole number of at least 1, not other text/);
   await expectBroken(process.closed);
   await expectBroken(read);
-  // Processes that nobody follows any more are ended.
+  // Processes without followers are ended.
   expect((await connection.request("process/terminate")).params).toEqual({ processId: "p" });
   connection.exited("other", 1, 7);
   expect(await inTime(other.exited, "the other's exit")).toEqual({ exitCode: 7, sandboxDenied: false });
@@ -160,7 +160,7 @@ test("a process that exits twice is a broken promise", async () => {
   await expectBroken(process.closed, /exited twice/);
 });
 
-test("members that the protocol does not have reach nobody", async () => {
+test("members that the protocol does not have are dropped", async () => {
   const server = new FakeServer();
   const { host } = await open(server);
   const entry = {
@@ -182,10 +182,7 @@ test.each([{ sandboxType: "none" }, {}])(
     const { host, connection } = await open(server);
     server.answers.set("process/start", ({ processId }) => ({ processId, ...answer }));
     const started = host.start(["any"], { processId: "p", cwd: "/", sandbox: "read-only" });
-    await expectBroken(
-      started,
-      /^the server started any without the sandbox that was asked for; it is killed$/,
-    );
+    await expectBroken(started, /^the server started any without the requested sandbox, so it was killed$/);
     expect((await connection.request("process/terminate")).params).toEqual({ processId: "p" });
     // Without a sandbox, and with one that asks for nothing, it runs.
     await host.start(["any"], { processId: "q" });

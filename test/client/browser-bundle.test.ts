@@ -72,7 +72,7 @@ test("the client for browsers runs commands and streams output over the platform
   }
 });
 
-test("a page notices a silent network within 10 s and goes on where it was", async () => {
+test("a page notices a silent network within 10 s and resumes where it stopped", async () => {
   await using server = await startServer();
   await using proxy = await SilentProxy.open(server.port);
   const directory = await mkdtemp(join(tmpdir(), "exec-server-browser-"));

@@ -15,7 +15,7 @@ function closedAtFirst(server: FakeServer, method: string, result: unknown): voi
 const isFirst = (server: FakeServer, connection: FakeConnection): boolean =>
   server.connections[0] === connection;
 
-test("an idempotent call that is answered so is sent again on a new connection, and processes go on", async () => {
+test("an idempotent call that is answered so is sent again on a new connection, and processes continue", async () => {
   const server = new FakeServer();
   const host = await open(server);
   const process = await host.start(["any"], { processId: "p" });

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
 import net, { type AddressInfo } from "node:net";
 import { PassThrough, Writable } from "node:stream";
 import { afterEach, describe, expect, test } from "vitest";
@@ -104,6 +105,21 @@ async function closedPort(): Promise<number> {
   const { port } = listener.address() as AddressInfo;
   await new Promise((resolve) => listener.close(resolve));
   return port;
+}
+
+/** Connects through a registry that refuses. */
+async function fromRegistry(status: number, error: object): Promise<unknown> {
+  const registry = createServer((request, response) => {
+    request.resume();
+    response.writeHead(status).end(JSON.stringify({ error }));
+  }).listen(0, "127.0.0.1");
+  cleanups.push(() => registry.close());
+  await once(registry, "listening");
+  const { port } = registry.address() as AddressInfo;
+  return connect({ relay: `http://127.0.0.1:${port}`, environmentId: "e" }).catch((refusal: unknown) => {
+    expect(refusal).toMatchObject({ status });
+    throw refusal;
+  });
 }
 
 /** What provokes each message; rejects with what this library says instead. */
@@ -223,6 +239,16 @@ const provoked: Record<string, () => Promise<unknown>> = {
       throw error;
     });
   },
+
+  "environment registry request failed (…): …": () => fromRegistry(404, { code: "unknown", message: "no" }),
+
+  "environment registry authentication error: …": () =>
+    fromRegistry(403, { code: "forbidden", message: "no" }),
+
+  "environment registry configuration error: …": () => connect({ relay: "ftp://host", environmentId: "e" }),
+
+  "environment registry request failed: …": async () =>
+    connect({ relay: `http://127.0.0.1:${await closedPort()}`, environmentId: "e" }),
 
   "HTTP request failed: …": async () => {
     const server = await serve();

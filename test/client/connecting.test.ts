@@ -87,19 +87,43 @@ test("a server that does not complete the WebSocket handshake is given up with i
   );
 });
 
-test("a connect timeout below a second is told in milliseconds", async () => {
+test("a connect timeout below a second is reported in milliseconds", async () => {
   const url = await listen(() => {});
   await expect(connect(url, { connectTimeoutMs: 150 })).rejects.toThrow(
     `timed out connecting to exec-server websocket \`${url}\` after 150ms`,
   );
 });
 
-test("a port where nobody listens is an error with its URL and the reason", async () => {
+test("a port without a listener is an error with its URL and the reason", async () => {
   const url = await listen(() => {});
   for (const cleanup of cleanups.splice(0)) await cleanup();
-  await expect(connect(url)).rejects.toThrow(
-    `failed to connect to exec-server websocket \`${url}\`: connect ECONNREFUSED 127.0.0.1:${new URL(url).port}`,
-  );
+  await expect(connect(url)).rejects.toMatchObject({
+    code: "CONNECTION_REFUSED",
+    errno: "ECONNREFUSED",
+    message: `failed to connect to exec-server websocket \`${url}\`: connect ECONNREFUSED 127.0.0.1:${new URL(url).port}`,
+  });
+  await expect(connect("ws+unix:///nobody/listens")).rejects.toMatchObject({ code: "CONNECTION_REFUSED" });
+});
+
+test("a host without an address has a code of its own", async () => {
+  await expect(connect("ws://nowhere.invalid:7070")).rejects.toMatchObject({ code: "UNKNOWN_HOST" });
+});
+
+test("what is no server is the caller's mistake, and says what would be one", async () => {
+  const nothing: unknown[] = [undefined, null, 7070];
+  for (const target of nothing)
+    await expect(connect(target as string)).rejects.toThrow(
+      `connect needs a server, not ${String(target)}: a URL such as ws://127.0.0.1:7070, or { command: [program, …] }`,
+    );
+  for (const [url, right] of [
+    ["http://127.0.0.1:7070", "ws://127.0.0.1:7070"],
+    ["HTTPS://user:secret@build.example/x?token=1", "wss://build.example/x"],
+  ])
+    for (const target of [url!, new URL(url!)])
+      await expect(connect(target)).rejects.toThrow(
+        ` is the address of a web page; the server's is ${right}`,
+      );
+  await expect(connect("http://127.0.0.1:1")).rejects.toBeInstanceOf(UsageError);
 });
 
 test("a server that refuses the upgrade is an error with its status", async () => {
@@ -123,16 +147,19 @@ test("a URL that is none is the caller's mistake", async () => {
 test.each([
   [1_000, "1s"],
   [250, "250ms"],
-])("a server that does not answer initialize within %i ms is given up", async (initializeTimeoutMs, told) => {
-  const server = new FakeServer();
-  server.answers.set("initialize", () => unanswered);
-  const connecting = connect(server.open, { initializeTimeoutMs });
-  await expect(connecting).rejects.toMatchObject({
-    code: "TIMED_OUT",
-    message: `timed out waiting for exec-server initialize handshake after ${told}`,
-  });
-  await inTime(server.connections[0]!.closed, "the end of the connection");
-});
+])(
+  "a server that does not answer initialize within %i ms is given up",
+  async (initializeTimeoutMs, message) => {
+    const server = new FakeServer();
+    server.answers.set("initialize", () => unanswered);
+    const connecting = connect(server.open, { initializeTimeoutMs });
+    await expect(connecting).rejects.toMatchObject({
+      code: "TIMED_OUT",
+      message: `timed out waiting for exec-server initialize handshake after ${message}`,
+    });
+    await inTime(server.connections[0]!.closed, "the end of the connection");
+  },
+);
 
 test("the wait for initialize is not the wait for the connection", async () => {
   vi.useFakeTimers();

@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createDeferred } from "../../src/base/deferred.ts";
 import { ConnectionError, RpcError } from "../../src/base/errors.ts";
 import { connect } from "../../src/client/host/connect.ts";
 import { CommandError, type Host } from "../../src/client/host/host.ts";
@@ -209,6 +210,82 @@ describe.each(clientTargets)("$name", ({ start, resumable, isSocket }) => {
     const ended = await host.start(["true"]);
     await ended.closed;
     expect(await ended.kill()).toBe(false);
+  });
+
+  test("a line is run by the shell, and an array without one", async () => {
+    const line = await host.run("echo one | tr o 0; echo $((6 * 7)); exit 3");
+    expect(line).toMatchObject({ stdout: "0ne\n42\n", exitCode: 3 });
+    const started = await host.start("echo started; echo too >&2");
+    expect(await inTime(textOf(started), "the output")).toContain("started");
+    const program = await host.run(["echo", "one | tr o 0"]);
+    expect(program.stdout).toBe("one | tr o 0\n");
+    await expect(host.run("echo why >&2; exit 4", { check: true })).rejects.toMatchObject({
+      argv: ["/bin/sh", "-c", "echo why >&2; exit 4"],
+      message: "/bin/sh -c echo why >&2; exit 4 ended with 4: why",
+    });
+  });
+
+  test("callbacks get the output as it arrives, in whole characters", async () => {
+    const said: string[] = [];
+    const errors: string[] = [];
+    // The second half of the umlaut comes when the first one has been read.
+    const script = `printf 'a\\303'; read line; printf '\\244b'; echo error >&2; printf '\\303'`;
+    const first = createDeferred<void>();
+    const running = host.run(script, {
+      input: (async function* () {
+        await first.promise;
+        yield "\n";
+      })(),
+      onStdout: (text) => {
+        said.push(text);
+        first.resolve();
+      },
+      onStderr: (text) => void errors.push(text),
+    });
+    if (!host.supports("process/closeStdin")) {
+      await expect(running).rejects.toMatchObject({ code: "UNSUPPORTED" });
+      return;
+    }
+    expect(await inTime(running, "the run")).toMatchObject({ exitCode: 0, stderr: "error\n" });
+    expect([said.join(""), errors.join("")]).toEqual(["aäb\uFFFD", "error\n"]);
+    expect(said[0]).toBe("a");
+  });
+
+  test("a callback that throws ends the process, and run rejects with its error", async () => {
+    const path = join(directory, "callback");
+    const running = host.run(`echo $$ > ${path}; echo up; exec sleep 60`, {
+      onStdout: () => {
+        throw new Error("my mistake");
+      },
+    });
+    await expect(inTime(running, "the rejection")).rejects.toThrow("my mistake");
+    const pid = Number(readFileSync(path, "utf8"));
+    await pollUntil(
+      () => !isAlive(pid),
+      DEADLINE_MS,
+      () => "the end of the process",
+    );
+  });
+
+  test("an abort ends a process with SIGTERM, and kills it if it stays", async () => {
+    for (const [reaction, last] of [
+      ["echo bye; exit 5", "bye"],
+      ["echo ignored", "ignored"],
+    ]) {
+      const controller = new AbortController();
+      const process = await host.start(`trap '${reaction}' TERM; echo up; while :; do sleep 0.05; done`, {
+        signal: controller.signal,
+      });
+      const output = process.output()[Symbol.asyncIterator]();
+      await readUntil(output, "up");
+      controller.abort();
+      if (!host.supports("process/terminate.mode")) {
+        expect(await inTime(process.exited, "the end")).toMatchObject({ exitCode: 137 });
+        continue;
+      }
+      await readUntil(output, last!);
+      expect(await inTime(process.exited, "the end")).toMatchObject({ exitCode: last === "bye" ? 5 : 137 });
+    }
   });
 
   test("an aborted run rejects with the reason, and its process is gone", async () => {

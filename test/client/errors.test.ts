@@ -89,7 +89,7 @@ describe.each(clientTargets.filter(({ name }) => !name.includes("stdio")))("$nam
     expect(missing).toMatchObject({ code: "SPAWN_FAILED", reason: "notFound" });
   });
 
-  test("fetch tells a refused connection from an unknown host", async () => {
+  test("fetch distinguishes a refused connection from an unknown host", async () => {
     const closed = createTcpServer().listen(0, "127.0.0.1");
     await once(closed, "listening");
     const { port } = closed.address() as AddressInfo;
@@ -127,7 +127,7 @@ describe.each(clientTargets.filter(({ name }) => !name.includes("stdio")))("$nam
 describe.each(clientTargets.filter(({ resumable }) => resumable))("$name", ({ name, start }) => {
   const isOurs = name.startsWith("our");
 
-  test("a process or a session that does not exist, and an id in use, have codes where the server tells them", async () => {
+  test("a process or a session that does not exist, and an id in use, have codes where the server reports them", async () => {
     const target = await start();
     const host = await target.connect();
     const process = { cwd: "file:///", env: {}, tty: false, pipeStdin: false, arg0: null };
@@ -214,8 +214,9 @@ test("what the allowed roots forbid is PERMISSION_DENIED, and every file operati
 });
 
 test.each([
-  ["a string", "ls -l", /^argv must be an array of a program and its arguments, not a string/],
-  ["nothing", undefined, /^argv must be an array .* not undefined/],
+  ["an empty line", " ", /^the command line is empty$/],
+  ["an empty list", [], /^argv is empty: it needs at least a program$/],
+  ["nothing", undefined, /^a command is a line for the shell, or an array .*, not undefined$/],
   ["a number among the arguments", ["ls", 5], /^argv must be text, not number$/],
 ])("%s as argv is a UsageError, before anything is sent", async (_, argv, message) => {
   const server = createServer();
@@ -250,11 +251,11 @@ describe("a command that serves on stdio", () => {
       "",
     );
     expect(message).toBe(
-      `exec-server transport disconnected: /bin/sh ${how}; its last words on stderr: one | last words`,
+      `exec-server transport disconnected: /bin/sh ${how}; its last lines on stderr: one | last words`,
     );
   });
 
-  test("tells five lines of what it said, and 500 characters of each", async () => {
+  test("quotes five lines of what it said, and 500 characters of each", async () => {
     const script = `i=0; while [ $i -lt 20 ]; do i=$((i+1)); echo "line $i" >&2; done; printf %02000d 7 >&2; exit 1`;
     const { message } = (await errorOf(connect({ command: ["/bin/sh", "-c", script] }))) as Error;
     expect(message).toContain("line 17 | line 18 | line 19 | line 20 | 000");

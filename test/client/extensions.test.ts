@@ -41,7 +41,7 @@ describe.each(ours)("$name", ({ start }) => {
     expect((await inTime(cat.communicate(), "cat to end")).stdout).toBe("all there is");
   });
 
-  test("signals go by name, and the report tells which one ended the process", async () => {
+  test("signals go by name, and the report names the one that ended the process", async () => {
     await using sleeper = await host.start(["sleep", "60"]);
     await sleeper.signal("SIGUSR1");
     const report = await inTime(sleeper.exited, "the end");
@@ -152,7 +152,7 @@ describe.each(ours)("$name", ({ start }) => {
     );
   });
 
-  test("files move, and whoever watches is told", async () => {
+  test("files move, and watchers learn of it", async () => {
     const directory = (await host.run(["mktemp", "-d"], { check: true })).stdout.trim();
     try {
       const changes = await host.files.watch(directory);

@@ -1,4 +1,4 @@
-import { afterEach } from "vitest";
+import { onTestFinished } from "vitest";
 import { connect } from "../../src/client/host/connect.ts";
 import type { ConnectOptions } from "../../src/client/host/open-host.ts";
 import type { Host } from "../../src/client/host/host.ts";
@@ -6,16 +6,11 @@ import { withDeadline } from "../fault/deadline.ts";
 import type { FakeServer } from "./fake-server.ts";
 
 const DEADLINE_MS = 20_000;
-const hosts: Host[] = [];
-
-afterEach(async () => {
-  await inTime(Promise.all(hosts.splice(0).map((host) => host.close())), "the end of the hosts");
-});
 
 /** A host on a fake server, closed after the test. */
 export async function open(server: FakeServer, options: ConnectOptions = {}): Promise<Host> {
   const host = await connect(server.open, options);
-  hosts.push(host);
+  onTestFinished(() => inTime(host.close(), "the end of the host"));
   return host;
 }
 

@@ -9,7 +9,7 @@ import { SeededRandom } from "../fault/seeded-random.ts";
 
 const PARALLEL = 50;
 /** A process that takes longer hangs, whatever the connection does. */
-const TASK_DEADLINE_MS = 45_000;
+const TASK_DEADLINE_MS = Number(process.env["FAULT_TASK_MS"] ?? 45_000);
 const MIN_OF_EACH_KIND = 6;
 const BURST_FIRST = 100_000;
 const BURST_LINES = 50_000;
@@ -236,15 +236,17 @@ async function ask(host: Host): Promise<void> {
   }
 }
 
-/** The client cannot reconnect to a command: what comes through is the bridge's merit. */
+/** The client cannot reconnect to a command: surviving a cut is the bridge's merit. */
 function bridgeTo(target: string, program: string): { command: [string, ...string[]] } {
   return { command: [process.execPath, program, "bridge", "--stdio", "--url", target] };
 }
 
-/** `nats://HOST:PORT/NAME` is an executor of a fleet. */
+/** `nats://HOST:PORT/NAME` is an executor of a fleet, `relay+http://HOST:PORT/NAME` one behind a relay. */
 function targetOf(): ConnectTarget {
   const { protocol, host, pathname } = new URL(url);
-  if (protocol === "nats:") return { fleet: { servers: `nats://${host}` }, id: pathname.slice(1) };
+  const name = pathname.slice(1);
+  if (protocol === "nats:") return { fleet: { servers: `nats://${host}` }, id: name };
+  if (protocol === "relay+http:") return { relay: `http://${host}`, environmentId: name };
   return bridge === undefined ? url : bridgeTo(url, bridge);
 }
 

@@ -152,13 +152,13 @@ describe.each(Object.entries(targets))("%s", (server, start) => {
       ]);
     });
 
-    it("stat tells kind, size, time and whether the path is a link", async () => {
+    it("stat returns kind, size, time and whether the path is a link", async () => {
       await writeFile(at("stat"), "12345");
       await symlink("stat", at("stat-link"));
       const { mtimeMs } = statSync(at("stat"));
-      const found = await files.stat(at("stat-link"));
-      expect(found).toMatchObject({ kind: "file", size: 5, isSymlink: true });
-      expect(found.modified.getTime()).toBe(Math.floor(mtimeMs));
+      const stats = await files.stat(at("stat-link"));
+      expect(stats).toMatchObject({ kind: "file", size: 5, isSymlink: true });
+      expect(stats.modified.getTime()).toBe(Math.floor(mtimeMs));
       expect(await files.stat(root)).toMatchObject({ kind: "directory", isSymlink: false });
       expect(await files.stat("/dev/null")).toMatchObject({ kind: "other" });
     });
@@ -444,7 +444,7 @@ describe.each(Object.entries(targets))("%s", (server, start) => {
           expect(await (await remoteFetch(`${origin}/br`)).text()).toBe("not looked at");
           expect(await (await remoteFetch(`${origin}/empty`)).text()).toBe("");
           await expect((await remoteFetch(`${origin}/cut`)).text()).rejects.toThrow(
-            "the body is not what its content-encoding says",
+            "the body does not match its content-encoding",
           );
           await remoteFetch(`${origin}/br`, { headers: { "accept-encoding": "br" } });
           expect(headerOf(upstream.requests.at(-1)!, "accept-encoding")).toBe("br");

@@ -9,7 +9,7 @@ import { startServer } from "../fault/server-under-test.ts";
 import { FaultProxy } from "./fault-proxy.ts";
 
 // More output than a server keeps, over a connection that breaks: a server may have evicted what was in transit. The
-// reader must be told.
+// reader must learn of it.
 
 const MEBIBYTE = 1024 * 1024;
 const LINE_BYTES = 16;
@@ -55,7 +55,7 @@ async function connectBadly(): Promise<Host> {
   return host;
 }
 
-test("a flood over a bad connection is whole but for the gaps that are told", async () => {
+test("a flood over a bad connection is whole but for the gaps that are reported", async () => {
   const host = await connectBadly();
   let recoveries = 0;
   host.onStateChange((state) => {

@@ -25,9 +25,9 @@ afterEach(async () => {
 });
 
 async function all(events: AsyncIterable<HostEvent>): Promise<HostEvent[]> {
-  const told: HostEvent[] = [];
-  for await (const event of events) told.push(event);
-  return told;
+  const collected: HostEvent[] = [];
+  for await (const event of events) collected.push(event);
+  return collected;
 }
 
 test("the events of all processes come in the order of each, and end with the session", async () => {
@@ -38,8 +38,8 @@ test("the events of all processes come in the order of each, and end with the se
     machine.run(["false"], { processId: "b" }),
   ]);
   await machine.close();
-  const told = await inTime(reading, "the end of the events");
-  const of = (id: string) => told.filter((event) => "processId" in event && event.processId === id);
+  const collected = await inTime(reading, "the end of the events");
+  const of = (id: string) => collected.filter((event) => "processId" in event && event.processId === id);
   expect(of("a").map(({ kind }) => kind)).toEqual(["output", "exited", "closed"]);
   expect(of("b")).toMatchObject([{ kind: "exited", exitCode: 1 }, { kind: "closed" }]);
   expect(await inTime(all(machine.events()), "the end")).toEqual([]);
@@ -52,8 +52,8 @@ test("with reportStarts, each start is among the events, once and before everyth
   await started.closed;
   await expect(machine.start(["/no/such/program"], { processId: "b" })).rejects.toThrow("/no/such/program");
   await machine.close();
-  const told = await inTime(reading, "the end of the events");
-  const of = (id: string) => told.filter((event) => "processId" in event && event.processId === id);
+  const collected = await inTime(reading, "the end of the events");
+  const of = (id: string) => collected.filter((event) => "processId" in event && event.processId === id);
   expect(of("a")).toMatchObject([
     { kind: "started", pid: started.pid },
     { kind: "output" },
@@ -63,7 +63,7 @@ test("with reportStarts, each start is among the events, once and before everyth
   expect(of("b")).toMatchObject([{ kind: "failed", code: "SPAWN_FAILED" }]);
 });
 
-test("a reader that does not read makes no process wait, and is told what it missed", async () => {
+test("a reader that does not read makes no process wait, and learns what it missed", async () => {
   const machine = await open();
   const slow = machine.events();
   const { stdoutOmittedBytes, stdoutBytes } = await inTime(

@@ -95,6 +95,12 @@ describe("a kept process", () => {
     expect(await listed(host, name)).toMatchObject({ state: "closed" });
     await first.detach({ forget: true });
     expect(await listed(host, name)).toBeUndefined();
+    await expect(host.attachKept(name)).rejects.toMatchObject({
+      code: "NOT_FOUND",
+      message: expect.stringMatching(
+        `no kept process ${name}; it ended, and was forgotten on a client's request`,
+      ),
+    });
     const second = await host.start(["echo", "second"], { keep: name });
     expect(await inTime(second.communicate(), "its output")).toMatchObject({ stdout: "second\n" });
     await second.detach({ forget: true });
@@ -237,7 +243,7 @@ describe("after a cut", () => {
     const output = inTime(process.communicate(), "the output");
     let written = 0;
     const write = (): Promise<void> => started.write(`line ${++written}\n`);
-    // Lines are written for as long as it takes until one of them is cut, and while nobody is connected.
+    // Lines are written until one of them is cut, and while no client is connected.
     for (const round of [1, 2, 3]) {
       proxy.cutWithin(({ method, connection }) => method === "process/output" && connection === round);
       await pollUntil(
@@ -295,7 +301,7 @@ describe("after a cut", () => {
   });
 });
 
-test("a follower that does not read delays nobody, and finds a gap", async () => {
+test("a follower that does not read does not delay others, and finds a gap", async () => {
   const name = randomUUID();
   await using host = await connect(server.url);
   const flood = ["sh", "-c", "read go; head -c 50000000 /dev/zero; echo done"];
@@ -317,7 +323,7 @@ test("a follower that does not read delays nobody, and finds a gap", async () =>
   expect(gaps.length).toBeGreaterThan(0);
   const fromFirst = (await other.attachKept(name, { fromSeq: 1 })).output();
   await expect(inTime(fromFirst.next(), "the loss")).rejects.toMatchObject({ code: "OUTPUT_LOST" });
-  // From the oldest that is retained there is no gap.
+  // Starting with the oldest retained event, there is no gap.
   let retained = 0;
   for await (const { bytes } of (await other.attachKept(name)).output()) retained += bytes.length;
   expect(retained).toBe((await listed(host, name))?.retainedBytes);

@@ -93,7 +93,7 @@ describe.each(clientTargets)("a reader that stops, $name", ({ start }) => {
     return { writer, reader, pid: Number(Buffer.from(bytes).toString()) };
   }
 
-  test("stops the process, and goes on later with nothing lost", async () => {
+  test("stops the process, and continues later with nothing lost", async () => {
     const { writer, reader, pid } = await startWriter();
     const stoppedAt = await standsStill(pid);
     expect(stoppedAt).toBeLessThan(STOPPED_MIB * MEBIBYTE);

@@ -40,13 +40,13 @@ async function describeTree(directory: string): Promise<string[]> {
   const lines: string[] = [];
   for (const name of await readdir(directory, { recursive: true })) {
     const path = join(directory, name);
-    const found = await lstat(path);
-    const contents = found.isSymbolicLink()
+    const stats = await lstat(path);
+    const contents = stats.isSymbolicLink()
       ? await readlink(path)
-      : found.isFile()
+      : stats.isFile()
         ? (await readFile(path)).toString("base64url").slice(0, 100)
         : "";
-    lines.push(`${JSON.stringify(name)} ${(found.mode & 0o7777).toString(8)} ${contents}`);
+    lines.push(`${JSON.stringify(name)} ${(stats.mode & 0o7777).toString(8)} ${contents}`);
   }
   return lines.toSorted();
 }
@@ -156,7 +156,7 @@ describe.each(WAYS)("a mirror by %s", (_, copy) => {
     expect(await describeTree(at("outside"))).toEqual(before);
   });
 
-  it("tells in a dry run what would be changed, and changes nothing", async () => {
+  it("reports in a dry run what would be changed, and changes nothing", async () => {
     await make(at("from"), { a: "a", same: "s", "new/b": "b", kind: "file" });
     await make(at("to"), { a: "A", same: "s", "old/x": "x", "kind/inner": "x" });
     await symlink("a", at("from/link"));
@@ -210,7 +210,7 @@ describe.each(WAYS)("a mirror by %s", (_, copy) => {
     await make(at("to"), { "b/precious": "x" });
     const errors: string[] = [];
     await mirror({}, { onError: ({ message }) => void errors.push(message) });
-    expect(errors).toEqual([expect.stringMatching(/b: a directory that is not empty is in its place$/)]);
+    expect(errors).toEqual([expect.stringMatching(/b: a non-empty directory is in its place$/)]);
     expect(await readFile(at("to/b/precious"), "utf8")).toBe("x");
     await mirror({ delete: true });
     expect(await describeTree(at("to"))).toEqual(await describeTree(at("from")));
@@ -314,7 +314,7 @@ describe.each(WAYS)("a mirror by %s", (_, copy) => {
   });
 });
 
-describe("a mirror on a server that cannot tell hashes", () => {
+describe("a mirror on a server that cannot compute hashes", () => {
   let host: Host;
   usingTarget(CODEX.start, (connected) => {
     host = connected;

@@ -493,7 +493,7 @@ test("a process that the server has forgotten fails alone", async () => {
   expect(host.state).toBe("connected");
 });
 
-test("output that the server gave up while nobody was connected shows as a gap, and the process goes on", async () => {
+test("output that the server gave up while nobody was connected shows as a gap, and the process continues", async () => {
   const server = new FakeServer();
   const host = await open(server);
   const process = await host.start(["any"], { processId: "p" });

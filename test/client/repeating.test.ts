@@ -155,7 +155,7 @@ test("a call that was given up is not made again", async () => {
   expect(second.requests.map(({ method }) => method)).toEqual(["initialize", "environment/info"]);
 });
 
-test("a call on which every connection ends is given up after some of them, and the session goes on", async () => {
+test("a call on which every connection ends is given up after some of them, and the session continues", async () => {
   const server = new FakeServer();
   server.answers.set("fs/readFile", (_, connection) => {
     connection.cut();
@@ -213,7 +213,7 @@ test("connections that end at once use up the time for the recovery, in few trie
   expect(server.attempts).toBeLessThan(40);
 });
 
-test("a server that breaks the contract on every connection is not tried for ever", async () => {
+test("a server that breaks the contract on every connection is not tried forever", async () => {
   const server = new FakeServer();
   const host = await open(server, { recoveryTimeoutMs: 1_000 });
   server.answers.set("initialize", ({ resumeSessionId }, connection) => {

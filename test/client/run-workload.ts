@@ -20,6 +20,8 @@ export interface WorkloadOptions {
   readonly token?: string;
   /** Program of a bridge to go through. */
   readonly bridge?: string;
+  /** How long one process may take, if faults last long. */
+  readonly taskMs?: number;
 }
 
 /** The lines of a program, each as soon as it is asked for and there. */
@@ -33,14 +35,15 @@ function lines(child: ChildProcess): (deadlineMs: number, what: string) => Promi
 }
 
 /**
- * Runs processes in a program of its own, 50 at a time. Fails if anything was lost or came twice, if a process is left, or
- * if the program does not end by itself.
+ * Runs processes in a separate program, 50 at a time. Fails if anything was lost or duplicated, if a process is left,
+ * or if the program does not end by itself.
  */
 export async function runWorkload({
   url,
   seconds,
   token,
   bridge,
+  taskMs,
 }: WorkloadOptions): Promise<WorkloadReport & { endedAfterMs: number }> {
   const marker = `fault-${randomUUID()}`;
   await using script = await bundleScript("fault-workload.ts");
@@ -49,7 +52,11 @@ export async function runWorkload({
     [script.path, url, String(seconds), String(runSeed), marker, ...(bridge === undefined ? [] : [bridge])],
     {
       stdio: ["pipe", "pipe", "inherit"],
-      env: { ...process.env, ...(token === undefined ? {} : { FAULT_TOKEN: token }) },
+      env: {
+        ...process.env,
+        ...(token === undefined ? {} : { FAULT_TOKEN: token }),
+        ...(taskMs === undefined ? {} : { FAULT_TASK_MS: String(taskMs) }),
+      },
     },
   );
   const exited = new Promise<number | null>((resolve) => {
@@ -57,7 +64,9 @@ export async function runWorkload({
   });
   try {
     const nextLine = lines(child);
-    expect(await nextLine(seconds * 1000 + DRAIN_DEADLINE_MS, "the end of the workload")).toBe("drained");
+    expect(
+      await nextLine(seconds * 1000 + DRAIN_DEADLINE_MS + (taskMs ?? 0), "the end of the workload"),
+    ).toBe("drained");
     // Neither the program nor the server: only what the server was asked to start carries the marker.
     const left = () => processesMarked(marker).filter((pid) => pid !== child.pid);
     await pollUntil(

@@ -124,9 +124,9 @@ describe.each(clientTargets)("a sandbox on $name", ({ name, start }) => {
       sandbox: "read-only",
     });
     expect(terminal.sandboxType).toBe("linuxSeccomp");
-    const told = host.supports("process/start.tellEnforced");
-    expect(told).toBe(name.startsWith("our"));
-    expect(terminal.enforced).toEqual(told ? { files: "restricted", network: "restricted" } : undefined);
+    const reported = host.supports("process/start.tellEnforced");
+    expect(reported).toBe(name.startsWith("our"));
+    expect(terminal.enforced).toEqual(reported ? { files: "restricted", network: "restricted" } : undefined);
     expect((await terminal.communicate()).stdout).toContain("refused\r\n");
     const free = await host.start(["/bin/true"]);
     expect(free.sandboxType).toBe("none");
@@ -140,7 +140,7 @@ describe.each(clientTargets)("a sandbox on $name", ({ name, start }) => {
     expect(inside).toMatchObject({ exit_code: 0 });
     const outside = await tools.call("exec_command", { cmd: "touch made", workdir: base, login: false });
     expect(outside.text).toContain("Read-only file system");
-    expect(outside.text).toContain("The sandbox refused something that the command tried.");
+    expect(outside.text).toContain("The sandbox blocked something that the command tried.");
     expect(existsSync(join(base, "made"))).toBe(false);
   });
 

@@ -334,7 +334,7 @@ test("a late reader gets the whole output: the latest events from memory, those 
   ]);
 });
 
-test("what the server has forgotten shows as a gap, and is an error for whoever reads output", async () => {
+test("what the server has forgotten shows as a gap, and is an error for readers of the output", async () => {
   const server = new FakeServer();
   const { host, connection } = await open(server);
   const process = await host.start(["any"], { processId: "p" });
@@ -350,7 +350,7 @@ test("what the server has forgotten shows as a gap, and is an error for whoever 
   const reader = process.output();
   await expect(reader.next()).rejects.toMatchObject({
     code: "OUTPUT_LOST",
-    message: "output is missing: the server no longer had events 1 to 200 when they were asked for again",
+    message: "output is missing: the server no longer had events 1 to 200 when they were requested again",
   });
   const gaps: unknown[] = [];
   const tolerant = process.output({ onGap: (gap) => gaps.push(gap) });

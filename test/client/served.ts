@@ -11,7 +11,7 @@ import { type NatsServer, startNats } from "../fixtures/nats-server.ts";
 
 // `serve` and `connect` for suites that hold over NATS as they do over a WebSocket and in one program.
 
-/** TEST_TRANSPORT=nats: whoever connects to a server of these tests reaches it over a real NATS server. */
+/** TEST_TRANSPORT=nats: clients of these tests' servers reach them over a real NATS server. */
 export const isOverNats = process.env["TEST_TRANSPORT"] === "nats";
 
 let nats: Promise<NatsServer> | undefined;

@@ -205,7 +205,7 @@ describe("a server with a sandbox", () => {
 
   test("makes no HTTP requests for its clients", async () => {
     const refused = host.fetch("http://127.0.0.1:9/");
-    await expect(refused).rejects.toThrow(/the sandbox of this server has no network/);
+    await expect(refused).rejects.toThrow(/this server's sandbox allows no network/);
   });
 });
 
@@ -330,7 +330,7 @@ describe("the command line", () => {
     expect(await failsWith(["--sandbox", "none"])).toEqual({
       code: 2,
       stderr:
-        "error: invalid value 'none' for '--sandbox <NAME>': expected read-only or workspace-write\n\n" +
+        "error: invalid value 'none' for '--sandbox <NAME>': expected read-only, workspace-write\n\n" +
         "For more information, try '--help'.\n",
     });
   });

@@ -48,7 +48,7 @@ describe.each(clientTargets)("$name", ({ start }) => {
       const hash = createHash("sha256");
       const first = await withDeadline(reader.read(), DEADLINE_MS, () => "the first piece");
       hash.update(first.value);
-      // Nobody reads, so sooner or later nothing moves.
+      // Without a reader, sooner or later nothing moves.
       let before = -1;
       let still = 0;
       await pollUntil(

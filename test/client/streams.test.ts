@@ -48,7 +48,7 @@ describe.each(clientTargets)("$name", ({ name, start }) => {
 
   const shell = (script: string): Promise<RemoteProcess> => host.start(["/bin/sh", "-c", script]);
 
-  test("a process has its number where the server tells it", async () => {
+  test("a process has its number where the server reports it", async () => {
     await using process = await shell("echo $$; exec sleep 60");
     const { value } = await inTime(process.lines().next(), "its number");
     expect(process.pid).toBe(isOurs ? Number(value) : undefined);
@@ -68,7 +68,7 @@ describe.each(clientTargets)("$name", ({ name, start }) => {
     expect(await inTime(text(terminal.stderr), "no stderr")).toBe("");
   });
 
-  test("leaving a loop over lines lets the process go on", async () => {
+  test("leaving a loop over lines lets the process continue", async () => {
     const process = await shell("i=0; while [ $i -lt 100000 ]; do i=$((i+1)); echo line $i; done; exit 7");
     for await (const line of process.lines()) {
       expect(line).toBe("line 1");
@@ -77,7 +77,7 @@ describe.each(clientTargets)("$name", ({ name, start }) => {
     expect((await inTime(process.exited, "the end")).exitCode).toBe(7);
   });
 
-  test("leaving lines that nobody has read, or that nobody can get, lets the process go on", async () => {
+  test("leaving lines that nobody has read, or that nobody can get, lets the process continue", async () => {
     const process = await shell("yes | head -c 10000000; exit 7");
     expect(() => process.lines({ maxLineBytes: 0 })).toThrow(UsageError);
     await process.lines().return?.();
@@ -91,12 +91,12 @@ describe.each(clientTargets)("$name", ({ name, start }) => {
     );
     expect(process.stdout).toBe(process.stdout);
     const { stderr } = process;
-    // Nobody reads stderr yet, and four megabytes of stdout do not wait for that.
+    // Stderr has no reader yet, and four megabytes of stdout do not wait for that.
     expect(await inTime(text(process.stdout), "stdout")).toBe("x".repeat(4_000_000));
     expect(await inTime(text(stderr), "stderr")).toBe("y".repeat(3000));
   });
 
-  test("a web stream that is cancelled lets the process go on", async () => {
+  test("a web stream that is cancelled lets the process continue", async () => {
     const process = await shell("yes | head -c 10000000; exit 7");
     const reader = process.stdout.getReader();
     expect((await inTime(reader.read(), "a piece")).value?.length).toBeGreaterThan(0);

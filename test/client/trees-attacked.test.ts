@@ -126,7 +126,7 @@ describe("a directory that another program replaces by a link while it is filled
     };
     await expect(host.files.downloadTree(from, to, { onProgress })).rejects.toMatchObject({
       path: join(to, "d", name),
-      message: expect.stringContaining("was replaced meanwhile") as string,
+      message: expect.stringContaining("was replaced in the meantime") as string,
     });
     expect(await readdir(outside)).toEqual(["secret"]);
   });

@@ -178,19 +178,19 @@ describe.each(clientTargets.filter(({ name }) => !name.includes("stdio")))("on $
     }
   });
 
-  it("progress is told for each thing and each block", async () => {
+  it("progress is reported for each thing and each block", async () => {
     const tree = join(base, "tree");
     await makeTree(tree, { links: isOurs });
     for (const copy of [host.files.uploadTree.bind(host.files), host.files.downloadTree.bind(host.files)]) {
-      const told: TreeProgress[] = [];
+      const updates: TreeProgress[] = [];
       const result = await copy(tree, await mkdtemp(join(base, "to-")), {
-        onProgress: (progress) => told.push(progress),
+        onProgress: (progress) => updates.push(progress),
       });
       const { skipped: _, ...counts } = result;
-      expect(told.at(-1)).toEqual({ ...counts, path: expect.any(String) as string });
-      for (const [index, progress] of told.entries())
-        expect(progress.bytes).toBeGreaterThanOrEqual(told[index - 1]?.bytes ?? 0);
-      expect(told.filter(({ path }) => path === "deep/er/large").length).toBeGreaterThanOrEqual(4);
+      expect(updates.at(-1)).toEqual({ ...counts, path: expect.any(String) as string });
+      for (const [index, progress] of updates.entries())
+        expect(progress.bytes).toBeGreaterThanOrEqual(updates[index - 1]?.bytes ?? 0);
+      expect(updates.filter(({ path }) => path === "deep/er/large").length).toBeGreaterThanOrEqual(4);
     }
   });
 

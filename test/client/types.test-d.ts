@@ -38,8 +38,7 @@ export async function runsAreTyped(host: Host): Promise<void> {
   expectTypeOf(result.stdout).toEqualTypeOf<string>();
   expectTypeOf(result.stdoutBytes).toEqualTypeOf<Uint8Array>();
   expectTypeOf(result.exitCode).toEqualTypeOf<number | null>();
-  // @ts-expect-error a command is a list, not a line
-  await host.run("git status");
+  await host.run("git status", { onStdout: (text) => expectTypeOf(text).toEqualTypeOf<string>() });
   // @ts-expect-error arguments are text
   await host.run(["sleep", 1]);
   // @ts-expect-error no such option

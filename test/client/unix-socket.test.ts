@@ -53,8 +53,8 @@ describe("--listen unix:///PATH", () => {
       );
       const url = await server.banner();
       expect(url).toBe(socketUrl(path));
-      const found = await lstat(path);
-      expect({ isSocket: found.isSocket(), mode: found.mode & 0o7777 }).toEqual({
+      const stats = await lstat(path);
+      expect({ isSocket: stats.isSocket(), mode: stats.mode & 0o7777 }).toEqual({
         isSocket: true,
         mode: 0o600,
       });
@@ -161,7 +161,7 @@ describe("serve()", () => {
     await using local = await connect(server);
     expect((await local.run(["echo", "here"])).stdout).toBe("here\n");
     await server.close();
-    await expect(connect(server.url)).rejects.toMatchObject({ code: "CONNECTION_CLOSED" });
+    await expect(connect(server.url)).rejects.toMatchObject({ code: "CONNECTION_REFUSED" });
     expect(await readdir(directory)).toEqual([]);
   });
 
@@ -253,7 +253,7 @@ it("connect does not shorten a path that is too long, and reach another socket",
   await new Promise((resolve) => other.close(resolve));
 });
 
-it("a session over a socket goes on after its connection was cut, and nothing is missing or doubled", async () => {
+it("a session over a socket continues after its connection was cut, and nothing is missing or doubled", async () => {
   const server = await start("--listen", `unix://${join(directory, "s")}`);
   await server.banner();
   const open = new Set<Socket>();
@@ -289,7 +289,7 @@ it("a session over a socket goes on after its connection was cut, and nothing is
 it("connect names a socket that is not there", async () => {
   const url = socketUrl(join(directory, "none"));
   await expect(connect(url)).rejects.toMatchObject({
-    code: "CONNECTION_CLOSED",
+    code: "CONNECTION_REFUSED",
     message: expect.stringContaining(url) as string,
   });
 });

@@ -56,7 +56,7 @@ describe.each(clientTargets)("on $name", ({ name, start }) => {
   ])("a NUL in %s is the caller's mistake", async (_, act) => {
     const acting = inTime(act(), "the refusal");
     await expect(acting).rejects.toBeInstanceOf(UsageError);
-    await expect(acting).rejects.toThrow("holds a NUL");
+    await expect(acting).rejects.toThrow("contains a NUL");
   });
 
   test("a pair, and text that looks like an escape, are passed on", async () => {
@@ -132,7 +132,7 @@ function nested(depth: number): unknown {
 
 const malformed = { id: -1, error: { code: -32600, message: "failed to parse: recursion limit exceeded" } };
 
-test("the one request that a server could not read is told so, and the connection stays", async () => {
+test("the one request that a server could not read gets that error, and the connection stays", async () => {
   const server = new FakeServer();
   server.answers.set("fs/readFile", () => unanswered);
   const host = await open(server);
@@ -146,7 +146,7 @@ test("the one request that a server could not read is told so, and the connectio
   expect(server.attempts).toBe(1);
 });
 
-test("of several requests the one that stays unanswered is told, and only that", async () => {
+test("of several requests the one that stays unanswered is reported, and only that", async () => {
   const server = new FakeServer();
   server.answers.set("fs/readFile", () => unanswered);
   const host = await open(server);
@@ -164,7 +164,7 @@ test("of several requests the one that stays unanswered is told, and only that",
   expect(server.attempts).toBe(1);
 });
 
-test("requests of which none is answered are all told, soon; what is answered late harms nobody", async () => {
+test("requests of which none is answered all fail soon; what is answered late does no harm", async () => {
   const server = new FakeServer();
   server.answers.set("fs/readFile", () => unanswered);
   const host = await open(server);
@@ -188,7 +188,7 @@ test("a handshake that a server could not read fails with its reason", async () 
   await expect(inTime(connect(server.open), "the refusal")).rejects.toBeInstanceOf(ProtocolError);
 });
 
-test("a message too long for this server is told to its sender alone, with the server's words", async () => {
+test("a message too long for this server is reported to its sender alone, with the server's words", async () => {
   await using server = await startServer({ args: ["--max-message-bytes", "1048576"] });
   const host = await connect(server.url);
   try {

@@ -122,8 +122,8 @@ verifies(
       await expectError(part("d"), ...IS_A_DIRECTORY);
       await expectError(part("none/x"), ...NOT_FOUND);
       for (const name of ["twice", "hard"])
-        await expectError(part(name), -32600, / is not a file of this user's alone, so it is not continued$/);
-      await expectError(part("f", { length: 5 }), -32600, / has 4 bytes, and 5 were to be kept$/);
+        await expectError(part(name), -32600, / is not exclusively this user's file, so it is not resumed$/);
+      await expectError(part("f", { length: 5 }), -32600, / has 4 bytes, fewer than the 5 to keep$/);
       expect((await part("p").catch((error: unknown) => error)) instanceof Error).toBe(true);
       for (const name of ["f", "lf"]) expect(await readFile(tree.path(name), "utf8")).toBe("text");
       expect(await readFile(tree.path("hard"), "utf8")).toBe("twice");

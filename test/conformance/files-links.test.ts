@@ -78,7 +78,7 @@ verifies(
       await expectError(
         on(LINK, "l", { target: "a\0b", ...more }),
         -32600,
-        "the target of a link cannot hold a NUL",
+        "a link's target cannot contain a NUL",
       );
     }
     await expectError(on(LINK, "l"), -32602);

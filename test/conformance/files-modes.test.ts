@@ -165,7 +165,7 @@ verifies(
           linked("broken", "nowhere"),
           { fileName: "d", ...none, isDirectory: true, mode: await modeOf(context, "d"), size },
           { fileName: "f", ...none, isFile: true, mode: 0o640, size: 4 },
-          { fileName: "fifo", ...none, mode: await modeOf(context, "fifo"), size: 0 },
+          { fileName: "fifo", ...none, mode: await modeOf(context, "fifo"), size: 0, special: "pipe" },
           linked("ld", "d"),
           linked("lf", "f"),
           linked("self", "self"),

@@ -15,7 +15,7 @@ import {
 } from "./temp-tree.ts";
 import { expectError, verifies } from "./verifies.ts";
 
-const MOST = { maxDepth: 64, maxDirectories: 10_000, maxEntries: 50_000, followDirectorySymlinks: false };
+const MAX_WALK = { maxDepth: 64, maxDirectories: 10_000, maxEntries: 50_000, followDirectorySymlinks: false };
 const FOLLOW = { followDirectorySymlinks: true };
 const PRUNE = { pruneHiddenDirectories: true };
 
@@ -26,7 +26,7 @@ interface Walk {
 }
 
 function requestWalk({ on }: TreeContext, name: string, options = {}): Promise<Walk> {
-  return on("fs/walk", name, { options: { ...MOST, ...options } });
+  return on("fs/walk", name, { options: { ...MAX_WALK, ...options } });
 }
 
 /** Entries by their names below the tree, directories with a slash behind them. */
@@ -262,7 +262,7 @@ verifies(
     const uris = [...levels, ...files].map((name) => context.tree.uri(name));
     let bytes = 0;
     const fitting = uris.filter((uri) => (bytes += uri.length + 64) <= 4_194_304);
-    const params = { path: context.tree.uri(), options: MOST };
+    const params = { path: context.tree.uri(), options: MAX_WALK };
     const answer = context.connection.request("fs/walk", params, { timeoutMs: 20_000 });
     const { entries, truncated }: Walk = await answer;
     expect(fitting.length).toBeLessThan(uris.length);
@@ -277,7 +277,7 @@ verifies(
     for (const options of [{ maxDepth: 65 }, { maxDirectories: 10_001 }, { maxEntries: 50_001 }]) {
       await expectError(requestWalk(context, "", options), -32600, message);
     }
-    expect(await walk(context, "", MOST)).toEqual(whole());
+    expect(await walk(context, "", MAX_WALK)).toEqual(whole());
   }),
 );
 
@@ -296,7 +296,7 @@ verifies(
   "fs.walk:limits-first",
   onTree({}, async (context) => {
     await expectError(requestWalk(context, "missing", { maxEntries: 0 }), ...MUST_NOT_BE_ZERO);
-    const foreign = { path: "file:///C:/x", options: { ...MOST, maxEntries: 0 } };
+    const foreign = { path: "file:///C:/x", options: { ...MAX_WALK, maxEntries: 0 } };
     await expectError(context.connection.request("fs/walk", foreign), ...MUST_NOT_BE_ZERO);
   }),
 );
@@ -349,7 +349,7 @@ verifies(
   "fs.walk:root-spelling",
   onTree({ r: { f: "" } }, async ({ connection, tree }) => {
     for (const path of [`${tree.uri("r")}/`, `${tree.uri("r")}/./`, `${tree.uri("missing")}/../r`]) {
-      const result = await connection.request("fs/walk", { path, options: MOST });
+      const result = await connection.request("fs/walk", { path, options: MAX_WALK });
       expect(names(tree, result), path).toEqual(["r/f"]);
     }
   }),

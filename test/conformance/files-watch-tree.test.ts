@@ -140,7 +140,7 @@ verifies(
     await expectError(
       connection.request("fs/watch", { watchId: "proc", path: "file:///proc" }),
       -32603,
-      "/proc: this file system tells no changes",
+      "/proc: this file system does not report changes",
     );
     await expectError(connection.request("fs/watch", { watchId: "x", path: "relative" }), -32602);
   }),

@@ -68,7 +68,7 @@ verifies(
 );
 
 const OFFERED_BYTES = 512 * 1024 * 1024;
-const MOST_TAKEN_BYTES = 256 * 1024 * 1024;
+const MAX_TAKEN_BYTES = 256 * 1024 * 1024;
 const STANDSTILL_MS = 1000;
 
 verifies("http-stream:back-pressure", async (context) => {
@@ -94,7 +94,7 @@ verifies("http-stream:back-pressure", async (context) => {
       .poll(() => Date.now() - progressAt, { timeout: 20_000, interval: 50 })
       .toBeGreaterThan(STANDSTILL_MS);
     const taken = offered;
-    expect(taken).toBeLessThan(MOST_TAKEN_BYTES);
+    expect(taken).toBeLessThan(MAX_TAKEN_BYTES);
     connection.webSocket?.resume();
     await expect.poll(() => offered, { timeout: 10_000, interval: 20 }).toBeGreaterThan(taken);
   })(context);

@@ -89,7 +89,7 @@ verifies(
   ),
 );
 
-/** Sends 100 before the answer, though nobody asked whether to continue. */
+/** Sends 100 before the answer, although the client did not ask whether to continue. */
 const continuing: Answer = ({ socket }) =>
   void socket.write(`HTTP/1.1 100 Continue\r\n\r\n${response(200, [], "body")}`);
 

@@ -5,7 +5,8 @@ import type { RequirementTransport } from "./requirements/requirement.ts";
 const prefixes: Record<Exclude<RequirementTransport, "cli">, RegExp> = {
   ws: /^failed to parse websocket JSON-RPC message from exec-server websocket (\d+\.\d+\.\d+\.\d+|\[.+\]):\d+: /,
   stdio: /^failed to parse JSON-RPC message from exec-server stdio: /,
-  memory: /^failed to parse JSON-RPC message from exec-server (?:memory|fleet): /,
+  // With a relay in between, too.
+  memory: /^failed to parse (?:JSON-RPC message from exec-server (?:memory|fleet)|relay JSON-RPC message): /,
 };
 
 /**

@@ -42,7 +42,7 @@ function environment(http: number, any: string, exceptions: string, local: strin
 }
 
 /** Without what the shell adds. */
-function given(env: Readonly<Record<string, string>>): Record<string, string> {
+function proxyEnv(env: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(env).filter(([name]) => !["PATH", "PWD", "SHLVL", "_", "OLDPWD"].includes(name)),
   );
@@ -51,7 +51,7 @@ function given(env: Readonly<Record<string, string>>): Record<string, string> {
 verifies("network.launch:environment", async ({ peer }) => {
   const connection = await peer();
   const { env, http, socks } = await startProxied(connection, "p");
-  expect(given(env)).toEqual(environment(http, `socks5h://127.0.0.1:${socks}`, LOCAL, "1"));
+  expect(proxyEnv(env)).toEqual(environment(http, `socks5h://127.0.0.1:${socks}`, LOCAL, "1"));
   const overrides = { ...launchOf(), env: { HTTP_PROXY: "http://other:1", NO_PROXY: "a" } };
   expect(await outputOf(connection, "q", ["/usr/bin/env"], overrides)).toMatch(
     /^HTTP_PROXY=http:\/\/127\.0\.0\.1:\d+$/m,
@@ -61,13 +61,13 @@ verifies("network.launch:environment", async ({ peer }) => {
 verifies("network.launch:no-socks", async ({ peer }) => {
   const connection = await peer();
   const { env, http } = await startProxied(connection, "p", { enableSocks5: false, enableSocks5Udp: true });
-  expect(given(env)).toEqual(environment(http, `http://127.0.0.1:${http}`, LOCAL, "1"));
+  expect(proxyEnv(env)).toEqual(environment(http, `http://127.0.0.1:${http}`, LOCAL, "1"));
 });
 
 verifies("network.launch:no-local", async ({ peer }) => {
   const connection = await peer();
   const { env, http, socks } = await startProxied(connection, "p", { allowLocalBinding: false });
-  expect(given(env)).toEqual(environment(http, `socks5h://127.0.0.1:${socks}`, "", "0"));
+  expect(proxyEnv(env)).toEqual(environment(http, `socks5h://127.0.0.1:${socks}`, "", "0"));
 });
 
 verifies("network.launch:end", async ({ peer }) => {

@@ -1,6 +1,7 @@
 import { expect } from "vitest";
 import { outputOf } from "./process-events.ts";
 import { openStdioPeer, type RawPeer } from "./raw-peer.ts";
+import { READ_ONLY } from "./sandbox-context.ts";
 import { expectError, start, type VerifyContext, verifies } from "./verifies.ts";
 
 type Environment = Record<string, string>;
@@ -39,8 +40,9 @@ async function environmentOf(
   peer: RawPeer,
   envPolicy: Policy | undefined,
   env: Environment = {},
+  more: Record<string, unknown> = {},
 ): Promise<Environment> {
-  const overrides = { env, ...(envPolicy !== undefined && { envPolicy }) };
+  const overrides = { env, ...(envPolicy !== undefined && { envPolicy }), ...more };
   const output = await outputOf(peer, `environment ${++lastId}`, ["/usr/bin/env", "-0"], overrides);
   const entries = output.split("\0").slice(0, -1);
   return Object.fromEntries(
@@ -313,4 +315,35 @@ verifies("env:policy-inherit-variants", async ({ peer }) => {
       `unknown variant \`${inherit}\`, expected one of \`core\`, \`all\`, \`none\``,
     );
   }
+});
+
+verifies("process.start:terminal-locale", async ({ launch }) => {
+  const localeIn = async (env: Environment, more: Record<string, unknown>, envPolicy = policy()) => {
+    let locale: string[] = [];
+    await withServer(launch, env, async (peer) => {
+      const variables = await environmentOf(peer, envPolicy, {}, more);
+      locale = Object.entries(variables).flatMap(([name, value]) =>
+        /^L(?:ANG|C_)/.test(name) ? [value] : [],
+      );
+    });
+    return locale;
+  };
+  const sized = { tty: true, terminalSize: { rows: 24, cols: 80 } };
+  expect(await localeIn({}, sized)).toEqual(["C.UTF-8"]);
+  expect(await localeIn({ LC_CTYPE: "POSIX" }, sized)).toEqual(["POSIX"]);
+  expect(await localeIn({}, sized, policy({ inherit: "none" }))).toEqual([]);
+  // What Codex starts gets what Codex's server would pass on.
+  expect(await localeIn({}, { tty: true })).toEqual([]);
+  expect(await localeIn({}, {})).toEqual([]);
+});
+
+verifies("process.start:sandbox-agent", async ({ launch }) => {
+  const agent = { SSH_AUTH_SOCK: "/run/agent" };
+  await withServer(launch, agent, async (peer) => {
+    expect(await environmentOf(peer, policy())).toMatchObject(agent);
+    const sandbox = READ_ONLY;
+    expect(await environmentOf(peer, policy(), {}, { sandbox })).not.toHaveProperty("SSH_AUTH_SOCK");
+    expect(await environmentOf(peer, policy(), agent, { sandbox })).toMatchObject(agent);
+    expect(await environmentOf(peer, policy({ set: agent }), {}, { sandbox })).toMatchObject(agent);
+  });
 });

@@ -142,7 +142,7 @@ verifies("process.keep:failed", async ({ peer }) => {
   expect(await listed(connection, name)).toBeUndefined();
   await expectError(attach(connection, name), -32600, `there is no kept process ${name}`);
   await expectError(read(connection, "p"), -32600, "unknown process id p");
-  // Whoever waited for the name gets it when the first one fails.
+  // A start that waited for the name gets it when the first one fails.
   const [failed, started] = await Promise.allSettled([
     keep(connection, "p", name, absent),
     keep(connection, "q", name),
@@ -171,6 +171,37 @@ verifies("process.keep:forgotten", async ({ peer }) => {
   await kill(connection, "p");
   await connection.request("process/start", start("q", echo));
   await expectError(forget(connection, "q"), -32602, /forget needs/);
+});
+
+verifies("process.keep:renamed", async ({ peer }) => {
+  const [connection, other] = [await peer(), await peer()];
+  const [name, free, taken] = [randomUUID(), randomUUID(), randomUUID()];
+  const rename = (from: RawPeer, processId: string, to: unknown) =>
+    from.request("process/rename", { processId, name: to });
+  await keep(connection, "p", name);
+  await keep(connection, "q", taken);
+  await attach(other, name, { as: "f", fromSeq: 1 });
+  const uncontrolled = /only a kept process that this connection controls can be renamed/;
+  await expectError(rename(other, "f", free), -32602, uncontrolled);
+  await connection.request("process/start", start("own", echo));
+  await expectError(rename(connection, "own", free), -32602, uncontrolled);
+  await expectError(rename(connection, "p", "a b"), -32602, /a name has 1 to 128/);
+  expect(await refusedWith(rename(connection, "p", taken))).toBe("ALREADY_EXISTS");
+  expect(await rename(connection, "p", free)).toEqual({});
+  expect([await listed(connection, name), await listed(connection, free)]).toMatchObject([
+    undefined,
+    { name: free, state: "running" },
+  ]);
+  expect(await refusedWith(attach(other, name, { as: "g" }))).toBe("NOT_FOUND");
+  // Who is attached stays attached, under the id of that connection.
+  await write(connection, "p", "on\n");
+  await untilOutput(other, "f", /got on/);
+  await attach(other, free, { as: "h", mode: "control" });
+  await kill(other, "h");
+  await other.request("process/detach", { processId: "h", forget: true });
+  expect(await listed(connection, free)).toBeUndefined();
+  await expectError(rename(connection, "p", name), -32602, uncontrolled);
+  await kill(connection, "q");
 });
 
 verifies("process.keep:repeated", async ({ connect }) => {
@@ -239,7 +270,7 @@ verifies("process.keep:window", async ({ peer }) => {
     const text = await untilOutput(ann, "p", new RegExp(`${word}: \\d+ \\d+\r\n`));
     return text.slice(text.indexOf(`${word}: `) + word.length + 2).trim();
   };
-  // Nobody has typed: the newest counts.
+  // Without typing, the newest size applies.
   await resize(bob, 22);
   expect(await type(bob, "one")).toBe("22 220");
   // Another one's size waits until that one types.

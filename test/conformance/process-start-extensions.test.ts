@@ -162,7 +162,7 @@ verifies("process.start:limits-refused", async ({ peer }) => {
   await expectError(
     startLimited({ openFiles: 10 }, { arg0: "other" }),
     -32603,
-    "limits cannot be set for a program that is given another name",
+    "limits cannot be set for a program that runs under another name",
   );
   await expectError(
     startLimited({ openFiles: 2 ** 40 }),

@@ -149,14 +149,14 @@ verifies("process.start:metadata-optional", async ({ peer }) => {
 
 verifies("process.start:metadata-thread-id", async ({ peer }) => {
   const connection = await peer();
-  const spellings = [
+  const encodings = [
     THREAD_ID,
     THREAD_ID.toUpperCase(),
     THREAD_ID.replaceAll("-", ""),
     `{${THREAD_ID}}`,
     `urn:uuid:${THREAD_ID}`,
   ];
-  for (const threadId of spellings) {
+  for (const threadId of encodings) {
     const overrides = { env: {}, metadata: { threadId } };
     const output = await outputOf(connection, threadId, ["/usr/bin/env"], overrides);
     expect(output).toBe(`CODEX_THREAD_ID=${THREAD_ID}\n`);

@@ -75,7 +75,7 @@ export async function reasonOf(port: number, request: string): Promise<string> {
   return status === 403 ? (JSON.parse(body) as { reason: string }).reason : String(status);
 }
 
-/** Sends bytes and reads what comes back until the other side ends, or says no more for a moment after an answer. */
+/** Sends bytes and reads the answer until the other side ends, or falls silent for a moment. */
 export function exchange(port: number, bytes: string | Uint8Array): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, "127.0.0.1");

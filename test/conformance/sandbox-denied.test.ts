@@ -27,8 +27,8 @@ interface Script {
 }
 
 /**
- * Runs a script under each name and returns which of them were denied. A process goes on only when its client has what
- * it printed: the real server waits 20 ms for output after an exit, then judges without the rest.
+ * Runs a script under each name and returns which of them were denied. A process continues only when its client has its
+ * output: the real server waits 20 ms for output after an exit, then judges without the rest.
  */
 async function denials(
   peer: RawPeer,

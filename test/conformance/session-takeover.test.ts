@@ -123,7 +123,7 @@ verifies("session.takeover:gives-up", async (context) => {
   await other.request("environment/status");
   first.drop();
   await first.closed;
-  // Long enough for an answer that nobody receives.
+  // Long enough for an answer that is not received.
   await other.request("process/start", start("clock", ["sleep", "60"]));
   await other.request("process/read", { processId: "clock", waitMs: PATIENCE_MS + 500 }, RESUME);
   old.webSocket?.resume();

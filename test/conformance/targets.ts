@@ -16,6 +16,8 @@ export interface TargetInfo {
   readonly bridged?: true;
   /** Memory, with a NATS server in between. Only if it is named. */
   readonly overNats?: true;
+  /** The same through a relay, a separate program, with the server as an executor. Only on request. */
+  readonly overRelay?: true;
   /** The lines of stdio come from and go to a server in the program of the tests. */
   readonly inside?: true;
 }
@@ -43,6 +45,8 @@ const known: readonly TargetInfo[] = [
   { name: "ours-bridge", kind: "ours", transport: "stdio", bridged: true },
   { name: "codex-bridge", kind: "codex", transport: "stdio", bridged: true },
   { name: "ours-nats", kind: "ours", transport: "memory", overNats: true },
+  { name: "ours-relay", kind: "ours", transport: "memory", overRelay: true },
+  { name: "codex-relay", kind: "codex", transport: "memory", overRelay: true },
   ...CODEX_VERSIONS.slice(1).flatMap((codexVersion) =>
     (["ws", "stdio", "cli"] as const).map(
       (transport): TargetInfo => ({
@@ -84,10 +88,11 @@ function selectedTargets(requirement: Requirement): readonly TargetInfo[] {
   // program, of which every peer would need a process: for everything else, only the carrier is the same.
   const aboutStdio = requirement.transports?.includes("stdio") ?? false;
   return known.filter(
-    ({ transport, codexVersion, bridged, overNats, inside = false }) =>
+    ({ transport, codexVersion, bridged, overNats, overRelay, inside = false }) =>
       (codexVersion !== undefined) === (requirement.until !== undefined) &&
       bridged !== true &&
       overNats !== true &&
+      overRelay !== true &&
       (transport !== "stdio" || inside !== aboutStdio),
   );
 }
@@ -172,7 +177,7 @@ async function startPrograms(info: TargetInfo): Promise<Target> {
     async connect() {
       const own = next;
       next = launchNext();
-      next.catch(() => {}); // Whoever connects next is told.
+      next.catch(() => {}); // The next connection gets the error.
       return openStdioPeer((await own).child);
     },
     async stop() {
@@ -184,6 +189,7 @@ async function startPrograms(info: TargetInfo): Promise<Target> {
 
 async function startMemory(info: TargetInfo): Promise<Target> {
   if (info.overNats === true) return startOverNats(info);
+  if (info.overRelay === true) return startOverRelay(info);
   const { createServer } = await import("../../src/server/index.ts");
   const server = createServer({ environment: process.env });
   return {
@@ -219,5 +225,22 @@ async function startNothing(info: TargetInfo): Promise<Target> {
     ...info,
     connect: () => Promise.reject(new Error("a cli requirement starts its own servers")),
     stop: async () => {},
+  };
+}
+
+async function startOverRelay(info: TargetInfo): Promise<Target> {
+  if (info.kind === "external") throw new Error("an external target is a ws URL");
+  const { RelayProgram } = await import("../relay/relay-program.ts");
+  const relay = await RelayProgram.start();
+  const server = await relay.executor(info.kind, "there");
+  const open = await relay.reach("there");
+  return {
+    ...info,
+    server,
+    connect: async () => openMemoryPeer(await open()),
+    async stop() {
+      await server.stop();
+      await relay[Symbol.asyncDispose]();
+    },
   };
 }

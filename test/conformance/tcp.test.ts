@@ -134,14 +134,14 @@ verifies("tcp.read:waits", async ({ peer }) => {
   const far = await listener.accept();
   const first = read(connection, "t");
   await expectError(read(connection, "t"), -32602, /is waiting/);
-  // A waiting read holds up nobody.
+  // A waiting read does not hold up others.
   expect(await connection.request("environment/status", null)).toEqual({ status: "ready" });
   far.write("x");
   expect(await first).toEqual({ text: "x", ended: false });
   const total = 64 * MEBIBYTE;
   far.write(Buffer.alloc(total, 7));
   await connection.request("environment/status", null);
-  // Nobody reads: all but some buffers waits at the sender.
+  // Without a reader, all but a few buffers wait at the sender.
   expect(far.writableLength).toBeGreaterThan(total / 2);
   let bytes = 0;
   far.end();

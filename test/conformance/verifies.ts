@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type RawPeer, RpcFailure } from "./raw-peer.ts";
+import { failureOverRelay, isTestable } from "./over-relay.ts";
 import { type RequirementId, requirementOf } from "./requirements.ts";
 import type { Requirement, RequirementTransport } from "./requirements/requirement.ts";
 import { type LaunchOptions, launch, SERVER_PATH, type ServerProcess } from "./server-process.ts";
@@ -25,19 +26,25 @@ export interface VerifyOptions {
 const wanted = new Map<string, TargetInfo>();
 const started = new Map<string, PromiseSettledResult<Target>>();
 
-beforeAll(async () => {
-  const infos = [...wanted.values()];
-  const results = await Promise.allSettled(infos.map((info) => startTarget(info)));
-  for (const [index, info] of infos.entries()) {
-    const result = results[index];
-    if (result !== undefined) started.set(info.name, result);
-  }
-});
+/** Starts the targets of a file before its tests, and stops them after them. Files share this module. */
+export function startTargetsOfFile(): void {
+  wanted.clear();
+  started.clear();
 
-afterAll(async () => {
-  const targets = [...started.values()].filter((result) => result.status === "fulfilled");
-  await Promise.all(targets.map((result) => result.value.stop()));
-});
+  beforeAll(async () => {
+    const infos = [...wanted.values()];
+    const results = await Promise.allSettled(infos.map((info) => startTarget(info)));
+    for (const [index, info] of infos.entries()) {
+      const result = results[index];
+      if (result !== undefined) started.set(info.name, result);
+    }
+  });
+
+  afterAll(async () => {
+    const targets = [...started.values()].filter((result) => result.status === "fulfilled");
+    await Promise.all(targets.map((result) => result.value.stop()));
+  });
+}
 
 /** Registers the test of a requirement, once for every target it applies to. */
 export function verifies(
@@ -46,13 +53,14 @@ export function verifies(
   options: VerifyOptions = {},
 ): void {
   const requirement = requirementOf(id);
-  const infos = targetsFor(requirement);
+  const infos = targetsFor(requirement).filter((info) => isTestable(info, id));
   if (infos.length === 0) test.skip(`${id}: ${requirement.behavior} (not for the selected targets)`);
   for (const info of infos) {
     wanted.set(info.name, info);
-    const failure = requirement.knownFailures?.find(
-      ({ target }) => target === info.kind || target === `${info.kind}-${info.transport}`,
-    );
+    const failure =
+      requirement.knownFailures?.find(
+        ({ target }) => target === info.kind || target === `${info.kind}-${info.transport}`,
+      ) ?? failureOverRelay(info, id);
     const title = `[${info.name}] ${id}: ${requirement.behavior}`;
     const testOptions = {
       ...(options.concurrent === true && { concurrent: true }),

@@ -1,5 +1,5 @@
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
-import { afterEach, expect } from "vitest";
+import { expect, type TestContext } from "vitest";
 import { PageWitness } from "./page-witness.ts";
 
 const DEADLINE_MS = 60_000;
@@ -24,17 +24,17 @@ const openPages = new Set<ConsolePage>();
 /** What those that are closed showed last. */
 let closedPages: string[] = [];
 
-/** A wait that was in vain says what it waited for; what was there instead is here. */
-afterEach(async ({ task }) => {
+/** Adds to the error of a failed test what its pages showed: a wait that ran out says only what it waited for. */
+export async function reportPages({ task }: TestContext): Promise<void> {
   const closed = closedPages;
   closedPages = [];
   const [error] = task.result?.state === "fail" ? (task.result.errors ?? []) : [];
   if (error === undefined) return;
   const open = await Promise.all(Array.from(openPages, (page) => page.describe()));
-  const told = [...closed, ...open].map((page) => `\n\n${page}`).join("");
-  error.message += told;
-  if (error.stack !== undefined) error.stack += told;
-});
+  const shown = [...closed, ...open].map((page) => `\n\n${page}`).join("");
+  error.message += shown;
+  if (error.stack !== undefined) error.stack += shown;
+}
 
 /**
  * A tab of a browser that shares nothing with other tabs. Errors of the page, violations of its policy and requests to
@@ -126,6 +126,8 @@ export class ConsolePage implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     // Whether the test has failed is known only afterwards.
     if (openPages.delete(this)) closedPages.push(await this.describe());
+    // A context that ends need not tell its pages.
+    await Promise.all(this.#context.pages().map((page) => page.close()));
     await this.#context.close();
   }
 }

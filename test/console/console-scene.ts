@@ -26,7 +26,7 @@ export class ConsoleScene {
     await Promise.all([this.#browser?.close(), this.#server?.[Symbol.asyncDispose]()]);
   }
 
-  /** A page that got in by a link of its own, and is connected. */
+  /** A page that has signed in with its own link, and is connected. */
   async open(options?: PageOptions): Promise<ConsolePage> {
     return (await ConsolePage.open(this.browser, await this.server.newLink(), options)).ready();
   }

@@ -17,7 +17,7 @@ export interface ConsoleServerOptions {
   readonly env?: NodeJS.ProcessEnv;
 }
 
-/** The built program with its console, a home of its own, and an end and a new beginning on the same port. */
+/** The built program with its console and its own home, which can be restarted on the same port. */
 export class ConsoleServer implements AsyncDisposable {
   /** Everything that the server may write: its home, and the directory it works in. */
   readonly home: string;

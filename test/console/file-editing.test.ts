@@ -9,7 +9,7 @@ const SOURCE = "// Counts.\nexport const limit = 12;\n";
 
 const scene = useConsole();
 
-it("a text is edited and saved; what somebody else wrote meanwhile is never lost without a question", async () => {
+it("a text is edited and saved; what someone else wrote meanwhile is never lost without a question", async () => {
   const directory = await directoryOf(scene.server, { "code.ts": SOURCE, "win.txt": "one\r\ntwo\r\n" });
   const path = join(directory, "code.ts");
   await using files = await FilesPage.open(scene.browser, scene.server);
@@ -31,11 +31,11 @@ it("a text is edited and saved; what somebody else wrote meanwhile is never lost
   // What is changed here stays, and says so.
   await files.type("// mine\n");
   await writeFile(path, "// theirs again\n");
-  await page.getByText("was changed by somebody else").waitFor();
+  await page.getByText("Someone else changed the file").waitFor();
   await page.getByRole("button", { name: "Save" }).click();
-  await files.dialog.getByText("Somebody else has changed this file").waitFor();
+  await files.dialog.getByText("Someone else changed this file").waitFor();
   expect(await seriousFindings(page)).toEqual([]);
-  await files.press("Go on editing");
+  await files.press("Keep editing");
   await files.expectText("// mine\n");
   expect(await readFile(path, "utf8")).toBe("// theirs again\n");
   await page.keyboard.press("Control+S");
@@ -43,9 +43,9 @@ it("a text is edited and saved; what somebody else wrote meanwhile is never lost
   await expect.poll(() => readFile(path, "utf8")).toBe("// mine\n");
   await files.type("// mine again\n");
   await writeFile(path, "// theirs at last\n");
-  await page.getByText("was changed by somebody else").waitFor();
+  await page.getByText("Someone else changed the file").waitFor();
   await page.keyboard.press("Control+S");
-  await files.press("Reload, and lose my changes");
+  await files.press("Reload and lose my changes");
   await files.expectText("// theirs at last\n");
   // A program that replaces the file, and one that deletes it.
   await writeFile(join(directory, "next"), "// replaced\n");
@@ -150,14 +150,14 @@ it("what is not saved is kept: over a restart of the server, beside other tabs, 
     await files.expectText("mine\n");
   }
 
-  // Somebody else saves while the server of this page is gone.
+  // Another program saves while this page's server is gone.
   await scene.server.stop("SIGKILL");
-  await page.getByText(/The connection was lost|The server is gone/).waitFor();
+  await page.getByText(/The connection was lost|The server cannot be reached/).waitFor();
   await writeFile(path, "theirs\n");
   await scene.server.start();
   await opened.ready();
   await files.expectText("mine\n");
-  await page.getByText("was changed by somebody else").waitFor();
+  await page.getByText("Someone else changed the file").waitFor();
 
   await other.opened.ready();
   await other.goto(path);
@@ -166,7 +166,7 @@ it("what is not saved is kept: over a restart of the server, beside other tabs, 
   await other.page.keyboard.press("Control+S");
   await other.page.getByText("text.txt is saved.").waitFor();
   await page.keyboard.press("Control+S");
-  await dialog.getByText("Somebody else has changed this file").waitFor();
+  await dialog.getByText("Someone else changed this file").waitFor();
   await files.press("Overwrite with mine");
   await other.expectText("mine\n");
   expect(await readFile(path, "utf8")).toBe("mine\n");

@@ -172,7 +172,7 @@ it("files and directories are dropped and chosen, over what is there only after 
 
   await page.evaluate(() => {
     const transfer = new DataTransfer();
-    // As a picture that is dragged from another page, which is no file of the disk.
+    // Like a picture dragged from another page, which is not a file on the disk.
     transfer.items.add(new File(["pixels"], "from a page.png"));
     document.querySelector(".files-drop")!.dispatchEvent(new DragEvent("drop", { dataTransfer: transfer }));
   });
@@ -230,7 +230,7 @@ it("a transfer that is stopped half-way leaves nothing behind, whatever the conn
   // What was under way has passed when this shows.
   await writeFile(join(directory, "mark"), "");
   await files.expectNames(["here.bin", "mark"]);
-  // Stopped while there is no connection, and none for a while.
+  // Stopped while disconnected for a while.
   const cut = haltAfter(relay, 3 * MIB);
   await pick(page, "Upload files", source);
   await cut;
@@ -246,7 +246,7 @@ it("a transfer that is stopped half-way leaves nothing behind, whatever the conn
   opened.expectClean();
 });
 
-it("transfers go on after cuts, and after a restart of the server", async () => {
+it("transfers continue after cuts, and after a restart of the server", async () => {
   const directory = await emptyDirectory("cut");
   const source = join(desktop, "cut.bin");
   const hash = await makeFile(source, 8);
@@ -292,7 +292,7 @@ it("transfers go on after cuts, and after a restart of the server", async () => 
   opened.expectClean();
 });
 
-/** Lets so many more bytes pass, and then none until it is told to. */
+/** Lets so many more bytes pass, and then none until it is released. */
 function haltAfter(relay: Relay, bytes: number): Promise<void> {
   const limit = relay.bytes + bytes;
   return new Promise((resolve) => {

@@ -5,7 +5,7 @@ import { expect } from "vitest";
 import { ConsolePage, type PageOptions } from "./console-page.ts";
 import type { ConsoleServer } from "./console-server.ts";
 
-/** A directory of its own with files, where the server works. */
+/** A separate directory with files, where the server works. */
 export async function directoryOf(
   server: ConsoleServer,
   files: Readonly<Record<string, string | Uint8Array>>,
@@ -60,7 +60,7 @@ export class FilesPage implements AsyncDisposable {
     return this.page.getByRole("textbox", { name: /^Text of / });
   }
 
-  /** Loads the page anew, at a file or directory. */
+  /** Reloads the page, at a file or directory. */
   async goto(path: string): Promise<void> {
     await this.page.goto(this.#origin + this.address(path));
     await this.opened.ready();

@@ -82,10 +82,10 @@ it("a token with roots opens in the first, shows the others, and is offered only
     commands: expect.arrayContaining(["New file", "Upload files", "Delete"]) as unknown,
   });
   const { page } = writer;
-  await page.getByRole("button", { name: "Directories within your reach" }).click();
+  await page.getByRole("button", { name: "Directories you can open" }).click();
   await page.getByRole("menuitem", { name: join(shared, "two") }).click();
   await writer.expectNames(["other.txt"]);
-  // Directories above the roots are no links, and their addresses say which ones are within reach.
+  // Directories above the roots are not links, and their labels say which ones can be opened.
   const links = page.getByRole("navigation", { name: "Path" }).getByRole("link");
   expect(await links.allInnerTexts()).toEqual(["two"]);
   await writer.goto("/etc");

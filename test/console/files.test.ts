@@ -83,9 +83,9 @@ it("directories are browsed, and each file is shown by what it holds", async () 
   await files.expectText("");
   await show("huge.log");
   await page.getByText("Not text").waitFor();
-  await page.getByText("2.0 GB").waitFor();
+  await page.getByText("1.9 GiB").waitFor();
   await show("large.txt");
-  await page.getByText(/The file is large: the first 1.0 MB of 6.4 MB/).waitFor();
+  await page.getByText(/The file is large: the first 977 KiB of 6.1 MiB/).waitFor();
   opened.expectClean();
 });
 
@@ -98,7 +98,7 @@ it("what other programs make, change, replace and delete shows by itself", async
   await writeFile(join(directory, "b.txt"), "bb");
   await files.expectNames(["a.txt", "b.txt", "open.txt"]);
   await appendFile(join(directory, "a.txt"), "x".repeat(4999));
-  await expect.poll(() => files.row("a.txt").innerText()).toContain("5.0 kB");
+  await expect.poll(() => files.row("a.txt").innerText()).toContain("4.9 KiB");
   await rm(join(directory, "b.txt"));
   await files.expectNames(["a.txt", "open.txt"]);
 
@@ -115,7 +115,7 @@ it("what other programs make, change, replace and delete shows by itself", async
   await files.type("mine\n");
   await rm(join(directory, "a.txt"));
   execFileSync("mkfifo", [join(directory, "a.txt")]);
-  await page.getByText("has taken the name of the file").waitFor();
+  await page.getByText("now has the file's name").waitFor();
   await page.keyboard.press("Control+S");
   await page.getByText("Rename or delete what is there now").waitFor();
   await rm(join(directory, "a.txt"));
@@ -128,12 +128,12 @@ it("what other programs make, change, replace and delete shows by itself", async
   await symlink("a.txt", join(directory, "good"));
   await files.goto(join(directory, "broken"));
   await page.getByText("broken is a broken link: it points to /nowhere/at/all").waitFor();
-  await page.getByRole("button", { name: "Directory above" }).click();
+  await page.getByRole("button", { name: "Parent directory" }).click();
   await expect.poll(() => files.row("broken").innerText()).toContain("→ /nowhere/at/all (leads nowhere)");
   await files.click("good");
   await files.expectText("mine\n");
 
-  // A directory that goes away while somebody looks at it.
+  // A directory that disappears while it is shown.
   await files.goto(join(directory, "open.txt"));
   await page.getByText("This directory is empty").waitFor();
   await rm(join(directory, "open.txt"), { recursive: true });
@@ -156,7 +156,7 @@ it("files are made, renamed, moved, copied and deleted, and nothing is replaced 
   // A new file opens at once.
   await page.keyboard.press("n");
   await dialog.getByRole("textbox").fill("a.txt");
-  await dialog.getByText("There is something with this name.").waitFor();
+  await dialog.getByText("This name is taken.").waitFor();
   expect(await seriousFindings(page)).toEqual([]);
   await files.answer("new.txt", "Create");
   await files.at(join(directory, "new.txt"));
@@ -172,7 +172,7 @@ it("files are made, renamed, moved, copied and deleted, and nothing is replaced 
   await files.row("renamed.txt").waitFor();
   await files.choose("renamed.txt", "Move…");
   await files.answer("renamed.txt", "Move");
-  await page.getByText("renamed.txt was not moved: It is there already").waitFor();
+  await page.getByText("renamed.txt was not moved: It is already there").waitFor();
   await files.choose("renamed.txt", "Move…");
   await files.answer("made", "Move");
   await jobs.getByText("Move renamed.txt: done").waitFor();
@@ -180,7 +180,7 @@ it("files are made, renamed, moved, copied and deleted, and nothing is replaced 
   // Over something that is there: first no, then yes.
   await files.choose("a.txt", "Copy…");
   await files.answer("b.txt", "Copy");
-  await dialog.getByText("Replace what is there?").waitFor();
+  await dialog.getByText("Replace existing files?").waitFor();
   await files.press("Cancel");
   expect(await readFile(join(directory, "b.txt"), "utf8")).toBe("b");
   await files.choose("a.txt", "Copy…");
@@ -238,7 +238,7 @@ it("everything works by keys alone", async () => {
   await page.getByText("words.txt is saved.").waitFor();
   expect(await readFile(join(directory, "inside/words.txt"), "utf8")).toBe("more text\n");
   await keyboard.press("Control+K");
-  await keyboard.type("directory above");
+  await keyboard.type("parent directory");
   await keyboard.press("Enter");
   await files.expectNames(["words.txt"]);
   await keyboard.press("Delete");

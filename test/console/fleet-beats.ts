@@ -7,10 +7,10 @@ import type { NatsServer } from "../fixtures/nats-server.ts";
 const EVERY_MS = 1000;
 const HOUR_MS = 3_600_000;
 
-type Told = Pick<Beat, "id" | "running" | "free" | "load"> & Partial<Beat>;
+type BeatFacts = Pick<Beat, "id" | "running" | "free" | "load"> & Partial<Beat>;
 
 /** A fleet as it might be on a working day. */
-const MACHINES: readonly Told[] = [
+const MACHINES: readonly BeatFacts[] = [
   { id: "build-1", running: 6, free: 2, load: 0.81, labels: { os: "linux", zone: "eu-north" } },
   { id: "build-2", running: 8, free: 0, load: 1.34, labels: { os: "linux", zone: "eu-north" } },
   { id: "build-3", running: 1, free: 7, load: 0.12, labels: { os: "linux", zone: "us-east" } },
@@ -30,11 +30,11 @@ const MACHINES: readonly Told[] = [
 
 export const SCENE_NAMES: readonly string[] = MACHINES.map(({ id }) => id);
 
-/** Machines that only tell about themselves. */
+/** Machines that only announce themselves. */
 export class FleetBeats implements AsyncDisposable {
   readonly #bus: NatsBus;
   readonly #began = Date.now();
-  /** What each has told last. It is told again and again, or they would count as lost. */
+  /** Each machine's latest beat, which is repeated, or they would count as lost. */
   readonly #last = new Map<string, Beat>();
   readonly #clock: NodeJS.Timeout;
 
@@ -49,20 +49,20 @@ export class FleetBeats implements AsyncDisposable {
     }, EVERY_MS);
   }
 
-  /** Somebody tells this. */
-  tellThis(told: Told): void {
-    const beat: Beat = { run: "run", since: this.#began, labels: {}, state: "ready", ...told };
+  /** Sends a beat with these facts. */
+  sendBeat(facts: BeatFacts): void {
+    const beat: Beat = { run: "run", since: this.#began, labels: {}, state: "ready", ...facts };
     this.#last.set(beat.id, beat);
     this.#publish(beat);
   }
 
   /** All of them tell something once; their loads differ with the number of the round. */
   tell(round: number): void {
-    for (const [index, told] of MACHINES.entries()) {
+    for (const [index, facts] of MACHINES.entries()) {
       const wave = 1 + 0.3 * Math.sin(round / 2 + index) + 0.12 * Math.sin(round * 1.7 + index * 2);
       const since = this.#began - (index * index + 1) * 2.7 * HOUR_MS;
-      const load = told.load * wave;
-      this.tellThis({ version: "0.9.0", since, ...told, load });
+      const load = facts.load * wave;
+      this.sendBeat({ version: "0.9.0", since, ...facts, load });
     }
   }
 

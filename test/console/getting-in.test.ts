@@ -39,13 +39,16 @@ describe("without authentication", () => {
     await second.page.getByRole("heading", { name: "Open a link" }).waitFor();
     await expect
       .poll(() => second.page.getByRole("alert").innerText())
-      .toMatch(/used already.*open --print/s);
+      .toMatch(/already been used.*open --print/s);
     second.expectClean();
   });
 
   it("a new link can be pasted; what is no link of this server is refused with a remedy", async () => {
     await using opened = await ConsolePage.open(browser, server.origin, { refused: true });
     const { page } = opened;
+    // Without its URL, the command would print a link of somebody's own server.
+    const command = `exec-server open --print --url ${server.origin.replace("http", "ws")}`;
+    await expect.poll(() => page.locator("main code").innerText()).toBe(command);
     await page.getByLabel("Link").fill(`${server.origin}/#link=${"x".repeat(43)}`);
     await page.keyboard.press("Enter");
     await expect.poll(() => page.getByRole("alert").innerText()).toMatch(/open --print/);
@@ -166,7 +169,7 @@ describe("with tokens", () => {
     const { page } = opened;
     await page.getByLabel("Token").fill("wrong");
     await page.keyboard.press("Enter");
-    await expect.poll(() => page.getByRole("alert").innerText()).toMatch(/does not take this token/);
+    await expect.poll(() => page.getByRole("alert").innerText()).toMatch(/does not accept this token/);
     await page.getByLabel("Token").fill(tokens.full);
     await page.keyboard.press("Enter");
     await opened.ready();
@@ -187,14 +190,14 @@ describe("with tokens", () => {
     await using allowed = await openWith(tokens.full);
     expect(await startersOn(allowed)).toEqual({
       buttons: ["New terminal"],
-      commands: ["New terminal", "New terminal, also in a terminal", "Split down", "Split to the right"],
+      commands: ["New terminal", "New terminal, even in a terminal", "Split down", "Split to the right"],
       processCommands: ["End the process, or those selected", "Send a signal", "Start a process"],
     });
     await using opened = await openWith(tokens.observe);
     const { page } = opened;
     expect(await startersOn(opened)).toEqual({ buttons: [], commands: [], processCommands: [] });
     await page.goto(`${server.origin}/t`);
-    await page.getByText("Terminals that others have started are listed here").waitFor();
+    await page.getByText("Terminals that others start appear here").waitFor();
     await page.goto(server.origin);
     await opened.ready();
     // The second key opens a dialog, and the first would have opened another one.

@@ -111,7 +111,7 @@ it("a method is found by typing, called by keys, and answers; an error has its c
   await path.fill(`file://${scene.server.workDirectory}/missing`);
   await page.keyboard.press("Control+Enter");
   await answer(page).getByText("NOT_FOUND (-32004)").waitFor();
-  await expect.poll(() => answer(page).innerText()).toContain("Look at the path or the id.");
+  await expect.poll(() => answer(page).innerText()).toContain("Check the path or the id.");
   opened.expectClean();
 });
 
@@ -153,7 +153,7 @@ it("a request that is not answered is stopped", async () => {
   await page.getByRole("button", { name: "Send" }).dblclick();
   await answer(page).getByText("waiting").waitFor();
   await page.getByRole("button", { name: "Stop" }).click();
-  await answer(page).getByText("Nobody waits for the answer any more").waitFor();
+  await answer(page).getByText("You stopped waiting for the answer").waitFor();
   opened.expectClean();
 });
 
@@ -249,7 +249,7 @@ it("paused messages pass unseen, and cleared ones are gone", async () => {
   await page.getByLabel("Filter by method").fill("server/status");
   await expect.poll(() => rows.count()).toBe(2);
   await page.getByRole("button", { name: "Clear the messages" }).click();
-  await page.getByText("Messages pass unseen until you go on.").waitFor();
+  await page.getByText("Messages are not recorded until you resume.").waitFor();
   await page.getByRole("button", { name: "Paused" }).click();
   await send();
   await expect.poll(() => rows.count()).toBeGreaterThanOrEqual(2);
@@ -265,7 +265,7 @@ it("an HTTP request is made from a form of its own; redirects are followed or sh
     await page.keyboard.press("Control+Enter");
   };
   await page.keyboard.press("Control+Enter");
-  await page.getByText("Give a whole URL").waitFor();
+  await page.getByText("Enter a full URL").waitFor();
   await page.getByLabel("Method", { exact: true }).selectOption("POST");
   await page.getByRole("button", { name: "Add a header" }).click();
   await page.getByLabel("Name of a header").fill("x-sent");
@@ -293,12 +293,12 @@ it("an HTTP request is made from a form of its own; redirects are followed or sh
   await expect.poll(() => closedResponses).toBe(before + 1);
   await page.getByLabel("URL").fill("http://127.0.0.1:1/");
   await page.keyboard.press("Control+Enter");
-  await answer(page).getByText("whether the server's machine can reach it").waitFor();
+  await answer(page).getByText("that the server's machine can reach it").waitFor();
   expect(await page.evaluate(() => "harmed" in window)).toBe(false);
   opened.expectClean();
 });
 
-it("a copied request is in the clipboard as a program", async () => {
+it("a copied request is copied as a program", async () => {
   await using opened = await openInspector("fs/readFile", {
     permissions: ["clipboard-read", "clipboard-write"],
   });
@@ -306,7 +306,7 @@ it("a copied request is in the clipboard as a program", async () => {
   await page.getByLabel("path", { exact: true }).fill('/`${x}`"');
   await page.getByRole("button", { name: "Copy the request" }).click();
   await page.getByRole("menuitem", { name: "Copy as TypeScript" }).click();
-  await page.getByText("The code is in the clipboard.").waitFor();
+  await page.getByText("The code was copied.").waitFor();
   const code = await page.evaluate(() => navigator.clipboard.readText());
   expect(code).toContain(`await connect("ws://127.0.0.1:${scene.server.port}/")`);
   expect(code).toContain('path: "/`${x}`\\""');
@@ -319,7 +319,7 @@ it("an answer of megabytes is cut, and downloaded in full", async () => {
   const { page } = opened;
   await page.getByLabel("path", { exact: true }).fill(join(scene.server.workDirectory, "large"));
   await page.keyboard.press("Control+Enter");
-  await answer(page).getByText("4.0 MB in all").waitFor();
+  await answer(page).getByText("3.8 MiB in all").waitFor();
   const waiting = page.waitForEvent("download");
   await answer(page).getByRole("button", { name: "Download the answer" }).click();
   const stream = await (await waiting).createReadStream();
@@ -327,7 +327,7 @@ it("an answer of megabytes is cut, and downloaded in full", async () => {
   expect(Buffer.from(dataBase64, "base64").toString()).toBe("l".repeat(3_000_000));
 });
 
-it("a request whose connection is cut says what is known, and the form goes on", async () => {
+it("a request whose connection is cut says what is known, and the form continues", async () => {
   await using opened = await openInspector("process/start", { losesConnections: true });
   const { page } = opened;
   await page
@@ -349,7 +349,7 @@ it("a request whose connection is cut says what is known, and the form goes on",
   await heading(page, "server/status").waitFor();
   await page.keyboard.press("Control+Enter");
   await answer(page).getByText("answered").waitFor();
-  // The handshake has passed as well; its session is nobody's business.
+  // The handshake has passed as well; its session id must be hidden.
   await page.getByRole("link", { name: "Messages" }).click();
   await page.getByLabel("Filter by method").fill("initialize");
   await page.getByRole("option", { name: "answer" }).first().click();

@@ -99,7 +99,7 @@ function focused(page: Page): Promise<string> {
   });
 }
 
-/** Whether what has the keyboard can be told from everything else. */
+/** Whether the focused element is visibly marked. */
 function isMarked(page: Page): Promise<boolean> {
   return page.evaluate(() => {
     const { outlineStyle, outlineWidth, boxShadow } = getComputedStyle(document.activeElement!);
@@ -196,7 +196,8 @@ it("everything on the main paths works without a mouse", async () => {
   await page.keyboard.press("Delete");
   await page.getByRole("dialog", { name: /^End / }).waitFor();
   expect(await isInDialog(page)).toBe(true);
-  await page.keyboard.press("Tab");
+  // It opens on what does no harm.
+  expect(await focused(page)).toBe("button Cancel");
   await page.keyboard.press("Tab");
   await expect.poll(() => focused(page)).toBe("button End");
   await page.keyboard.press("Enter");
@@ -205,7 +206,11 @@ it("everything on the main paths works without a mouse", async () => {
   // A terminal has all keys but those that leave it.
   await pressTogether(page, "gt");
   await page.getByText("No terminal is open").waitFor();
-  await page.keyboard.press("n");
+  // Nor do letters trigger the page's commands where the user expects a terminal.
+  await page.keyboard.type("n?/gp");
+  expect([address(), await page.getByRole("dialog").count()]).toEqual(["/t", 0]);
+  expect(await focused(page)).toBe("button New terminal");
+  await page.keyboard.press("Enter");
   const screen = screenOf(page);
   await expectOnScreen(screen, /[$#]$/m);
   await typeLine(page, "echo g''p n /");

@@ -52,7 +52,7 @@ it("a page with many tabs opens the terminal that it shows, and the others when 
   opened.expectClean();
 });
 
-it("the tab that is shown is within the bar, also when keys go on to another one", async () => {
+it("the tab that is shown is within the bar, also when keys continue to another one", async () => {
   await using opened = await reopen("many-27");
   const { page } = opened;
   const isWithin = (name: string): Promise<boolean> =>

@@ -48,7 +48,7 @@ it("nothing that a process writes changes anything outside its lines, which show
   });
   const { page } = opened;
   await page.goto(`${scene.server.origin}/p/hostile`);
-  await page.getByText("It has not written anything yet.").waitFor();
+  await page.getByText("No output yet.").waitFor();
   await page.getByRole("textbox", { name: "Input" }).waitFor();
   await page.evaluate(() => navigator.clipboard.writeText("mine"));
   const before = await surroundings(page, INSIDE);
@@ -68,7 +68,7 @@ it("nothing that a process writes changes anything outside its lines, which show
   opened.expectClean();
 });
 
-it("a line without an end goes on in pieces, and the page stays usable", async () => {
+it("a line without an end continues in pieces, and the page stays usable", async () => {
   const script = `head -c ${LONG_LINE_BYTES} /dev/zero | tr '\\0' 'x'; echo; echo after-it; exec sleep 600`;
   const started = await host.start(["sh", "-c", script], { keep: { name: "endless" } });
   await using opened = await scene.open();
@@ -98,7 +98,7 @@ it("output whose connection is cut while it comes has every line once and in ord
   const script = `read go; i=0; while [ $i -lt ${LINES} ]; do i=$((i+1)); ${write}; done; echo done; exec sleep 600`;
   const started = await host.start(["sh", "-c", script], { keep: { name: "cut" }, stdin: "pipe" });
   await page.goto(`${origin}/p/cut`);
-  await page.getByText("It has not written anything yet.").waitFor();
+  await page.getByText("No output yet.").waitFor();
   const cuts = cutEvery(relay, CUT_BYTES, CUTS, (number) => {
     // Long enough for a person to see it.
     relay.refuses = number === 1;
@@ -125,7 +125,7 @@ it("after a restart of the server the page says what is gone, and shows the outp
   await expectShown(page, "before");
   await host.close();
   await scene.server.stop("SIGKILL");
-  await page.getByText(/The connection was lost|The server is gone/).waitFor();
+  await page.getByText(/The connection was lost|The server cannot be reached/).waitFor();
   await scene.server.start();
   await page.getByText("There is no process restarted").waitFor();
   host = await scene.server.connect();

@@ -3,7 +3,7 @@ import { expect } from "vitest";
 import { pressTogether } from "./press-together.ts";
 
 export interface ShownLine {
-  /** Empty if it continues the line before, or tells about a gap. */
+  /** Empty if it continues the previous line, or marks a gap. */
   readonly number: string;
   readonly text: string;
   readonly kind: "stdout" | "stderr" | "gap";

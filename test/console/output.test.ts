@@ -29,7 +29,7 @@ async function openPage(options: PageOptions): Promise<ConsolePage> {
   return scene.open(options);
 }
 
-/** Starts a shell script whose output the page shows. It can be told to go on by a line of input. */
+/** Starts a shell script whose output the page shows. A line of input lets it continue. */
 async function show(name: string, script: string): Promise<RemoteProcess> {
   const process = await host.start(["sh", "-c", script], { keep: { name }, stdin: "pipe" });
   await page.goto(`${scene.server.origin}/p/${name}`);
@@ -41,7 +41,7 @@ async function show(name: string, script: string): Promise<RemoteProcess> {
 const NUMBERED = "seq -f 'line %g' 500; while read more; do echo \"more $more\"; done";
 
 describe("lines", () => {
-  it("stdout and stderr are told apart, by looks and for a choice", async () => {
+  it("stdout and stderr differ in looks, and can be selected", async () => {
     await show("streams", "echo to-out; echo to-err >&2; exec sleep 600");
     await expect.poll(async () => (await shownLines(page)).length).toBe(2);
     const kinds = Object.fromEntries((await shownLines(page)).map(({ text, kind }) => [text, kind]));
@@ -156,7 +156,7 @@ describe("lines", () => {
     expect(await shownText(page)).toMatch(/^line 51\n/);
   });
 
-  it("a search counts, goes on and back, and tells capitals apart when they are typed", async () => {
+  it("a search counts, moves forwards and back, and matches case when capitals are typed", async () => {
     await show(
       "searching",
       "seq -f 'line %g' 300; echo Needle one; echo needle two; seq 300; echo needle 3; exec sleep 600",
@@ -262,22 +262,22 @@ describe("a process that is looked at", () => {
     await page.keyboard.press("Enter");
     await expectShown(page, "typed <b>here</b>");
     await page.getByRole("button", { name: "End input" }).click();
-    await page.getByText(/^Ended with 0\./).waitFor();
+    await page.getByText(/^Exited with status 0\./).waitFor();
     await field.waitFor({ state: "hidden" });
     await page.getByRole("button", { name: "Start again" }).waitFor();
   });
 
   it("ends with a code or by a signal, which are said with what it wrote last", async () => {
     const failing = await show("failing", "read x; echo last words; exit 3");
-    await page.getByText("It has not written anything yet.").waitFor();
+    await page.getByText("No output yet.").waitFor();
     await failing.write("\n");
-    await page.getByText(/^Ended with 3\./).waitFor();
+    await page.getByText(/^Exited with status 3\./).waitFor();
     await expectShown(page, "last words");
     await show("signalled", "exec sleep 600");
     await page.getByRole("button", { name: "Signal" }).click();
     await page.getByRole("menuitem", { name: /SIGINT/ }).click();
     await page.getByText("Sent SIGINT to signalled.").waitFor();
-    await page.getByText(/^Ended by SIGINT, which somebody sent through this server\./).waitFor();
+    await page.getByText(/^Ended by SIGINT, sent through this server\./).waitFor();
   });
 
   it("is nobody's after it was forgotten, which is said", async () => {

@@ -1,12 +1,12 @@
 import type { Page, WebSocket } from "playwright-core";
 import { withDeadline } from "../fault/deadline.ts";
 
-const MOST_MESSAGES = 40;
-const MOST_MESSAGE = 160;
+const MAX_MESSAGES = 40;
+const MAX_MESSAGE_CHARACTERS = 160;
 /** Asked every few seconds, so that soon nothing else would be left. */
 const REGULAR = new Set(["environment/status", "process/list", "server/status"]);
-const MOST_PROBLEMS = 20;
-const MOST_TEXT = 1500;
+const MAX_PROBLEMS = 20;
+const MAX_TEXT_CHARACTERS = 1500;
 /** A page that does not answer has no frames, or its main thread is busy: that is an answer, too. */
 const ANSWER_MS = 5_000;
 
@@ -29,13 +29,13 @@ export class PageWitness {
 
   note(problem: string): void {
     this.#problems.push(problem);
-    if (this.#problems.length > MOST_PROBLEMS) this.#problems.shift();
+    if (this.#problems.length > MAX_PROBLEMS) this.#problems.shift();
   }
 
   /** The page as it is now, and what led to it. Never rejects. */
   async describe(): Promise<string> {
     const state = await withDeadline(
-      this.#page.evaluate(stateOfPage, MOST_TEXT),
+      this.#page.evaluate(stateOfPage, MAX_TEXT_CHARACTERS),
       ANSWER_MS,
       () => "an answer",
     )
@@ -56,7 +56,7 @@ export class PageWitness {
     const number = this.#sockets;
     const note = (text: string): void => {
       this.#messages.push(`${number} ${text}`);
-      if (this.#messages.length > MOST_MESSAGES) this.#messages.shift();
+      if (this.#messages.length > MAX_MESSAGES) this.#messages.shift();
     };
     const methods = this.#unanswered;
     socket.on("framesent", ({ payload }) => {
@@ -83,7 +83,7 @@ interface MessageHead {
 }
 
 function headOf(payload: string | Buffer): MessageHead {
-  const text = payload.slice(0, MOST_MESSAGE).toString();
+  const text = payload.slice(0, MAX_MESSAGE_CHARACTERS).toString();
   return { id: /"id":(\d+)/.exec(text)?.[1], method: /"method":"([^"]+)/.exec(text)?.[1] ?? "", text };
 }
 

@@ -86,8 +86,8 @@ function watchFrames(): () => number {
 }
 
 /**
- * Collects what nothing refers to. Resolves when the page has been told. Young objects go first: browsers then drop
- * objects of the DOM that they can make again, although what these stand for is still used.
+ * Collects garbage. Resolves when the page has been notified. Young objects go first: browsers then drop DOM objects
+ * that they can recreate, although what these stand for is still used.
  */
 export async function collectGarbage(page: Page): Promise<void> {
   const told = await page.evaluateHandle(() => {

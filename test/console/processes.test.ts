@@ -43,7 +43,6 @@ describe("the list", () => {
   beforeAll(async () => {
     opened = await scene.open();
     ({ page } = opened);
-    await rowOf(page, "console").waitFor();
   });
 
   afterAll(() => opened?.[Symbol.asyncDispose]());
@@ -54,7 +53,7 @@ describe("the list", () => {
     const busy = await start("busy", "while :; do :; done");
     const row = rowOf(page, "busy");
     await row.getByText("running").waitFor();
-    await expect.poll(() => row.locator(".memory").innerText()).toMatch(/^[\d.]+ [kMG]?B$/);
+    await expect.poll(() => row.locator(".memory").innerText()).toMatch(/^[\d.]+ ([KMG]i)?B$/);
     await expect.poll(async () => Number(await row.locator(".cpu").innerText())).toBeGreaterThan(0);
     await expect.poll(() => page.locator(".view-count").innerText()).toMatch(/^\d+ running/);
     await busy.terminate();
@@ -81,7 +80,26 @@ describe("the list", () => {
     await filterBy("no such process");
     await page.getByText("No process matches the filter.").waitFor();
     await page.getByLabel("Filter the processes").press("Escape");
-    await rowOf(page, "console").waitFor();
+    await rowOf(page, "failed").waitFor();
+  });
+
+  it("keeps the menu of the right mouse button open when the button is released", async () => {
+    await start("menu");
+    await filterBy("menu");
+    const box = (await rowOf(page, "menu").boundingBox())!;
+    const [x, y] = [box.x + 40, box.y + 4];
+    const items = page.getByRole("menuitem");
+    await page.mouse.move(x, y);
+    await page.mouse.down({ button: "right" });
+    await items.first().waitFor();
+    await page.mouse.up({ button: "right" });
+    expect(await items.count()).toBeGreaterThan(1);
+    await page.keyboard.press("Escape");
+    expect(await items.count()).toBe(0);
+    await page.mouse.click(x, y, { button: "right" });
+    await items.first().waitFor();
+    await page.getByRole("heading", { name: "Processes" }).click();
+    expect(await items.count()).toBe(0);
   });
 
   it("signals, asks before it ends, and forgets what has ended", async () => {

@@ -57,9 +57,9 @@ it("after a restart of the server the page says so, connects by itself and works
   await typeLine(page, "echo be''fore");
   await expectOnScreen(before, "before");
   await scene.server.stop("SIGKILL");
-  await page.getByText(/The connection was lost|The server is gone/).waitFor();
+  await page.getByText(/The connection was lost|The server cannot be reached/).waitFor();
   await scene.server.start();
-  await page.getByText("The server is gone").waitFor({ state: "hidden" });
+  await page.getByText("The server cannot be reached").waitFor({ state: "hidden" });
   await opened.ready();
   // Everything that ran has ended with the server.
   await page.getByRole("button", { name: "Start again" }).click();

@@ -30,7 +30,7 @@ afterAll(async () => {
 /** Opens the dialog by its key, from the list. */
 async function open(): Promise<void> {
   await page.getByRole("link", { name: "Processes", exact: true }).click();
-  await page.getByRole("grid", { name: "Processes" }).waitFor();
+  await page.getByRole("heading", { name: "Processes" }).waitFor();
   await page.locator("body").press("n");
   await dialog.waitFor();
 }
@@ -74,7 +74,7 @@ it("by keys alone: a command, its name, directory, input and variables; its outp
   await page.keyboard.press("Tab");
   expect(await has("With pipes")).toBe(true);
   await page.keyboard.press("Tab");
-  expect(await has("Takes input")).toBe(true);
+  expect(await has("Accept input")).toBe(true);
   await page.keyboard.press("Space");
   await page.keyboard.press("Tab");
   expect(await has("Name")).toBe(true);
@@ -106,7 +106,7 @@ it("by keys alone: a command, its name, directory, input and variables; its outp
   await page.getByRole("textbox", { name: "Input" }).fill("it");
   await page.keyboard.press("Enter");
   await expectShown(page, "read it");
-  await page.getByText(/^Ended with 0\./).waitFor();
+  await page.getByText(/^Exited with status 0\./).waitFor();
   // Values of variables are not kept.
   expect(await page.evaluate(() => JSON.stringify(localStorage))).not.toContain("hello");
   await open();
@@ -117,7 +117,7 @@ it("by keys alone: a command, its name, directory, input and variables; its outp
   expect(await dialog.getByLabel("Working directory").inputValue()).toBe(
     join(scene.server.workDirectory, "inside"),
   );
-  expect(await dialog.getByLabel("Takes input").isChecked()).toBe(true);
+  expect(await dialog.getByLabel("Accept input").isChecked()).toBe(true);
   await page.keyboard.press("Escape");
   await dialog.waitFor({ state: "hidden" });
 });
@@ -155,7 +155,7 @@ it("what cannot be started is said at its field with a remedy, and the field has
   expect(await isListed("free")).toBe(false);
   await dialog.getByLabel("Name of a variable").fill("A");
   await page.keyboard.press("Enter");
-  await page.getByText(/^Ended with 0\./).waitFor();
+  await page.getByText(/^Exited with status 0\./).waitFor();
   await running.terminate();
 });
 
@@ -186,7 +186,7 @@ it("a server without a sandbox says so, and what to do about it", async () => {
   await other.ready();
   await other.page.getByRole("button", { name: "Start", exact: true }).click();
   const sandbox = other.page.getByLabel("Sandbox");
-  await other.page.getByText(/The server has none.*exec-server doctor/).waitFor();
+  await other.page.getByText(/Not available on this server.*exec-server doctor/).waitFor();
   expect(await sandbox.isDisabled()).toBe(true);
   other.expectClean();
 });

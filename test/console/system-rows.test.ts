@@ -96,7 +96,7 @@ it("the audit log is shown and filtered, whatever facts are in it", async () => 
   await (await host!.start(["true", ODD], { cwd: directory })).exited;
   await visit("/s/audit");
   await page.getByLabel("Filter lines").fill("onerror");
-  await page.locator(".system-facts", { hasText: "onerror" }).first().waitFor();
+  await page.locator("td", { hasText: "onerror" }).first().waitFor();
   expect(await page.locator("tbody tr b").count()).toBe(0);
   await expectSound("audit");
   await page.getByLabel("Filter lines").fill("no such fact");
@@ -124,13 +124,13 @@ it("a job is followed by its ledger, whose texts are text; what is no ledger is 
     { kind: "end", index: 1, id: ODD, status: "failed", attempts: 2, error: ODD },
   );
   await visit("/r");
-  await page.getByText("No job is known here").waitFor();
+  await page.getByText("No jobs here yet").waitFor();
   await page.getByLabel("Ledger of a job").fill("relative.ledger");
-  await page.getByText("Give the whole path, from / on.").waitFor();
+  await page.getByText("Enter an absolute path.").waitFor();
   await expectSound("rows");
   await page.getByLabel("Ledger of a job").fill(ledger);
   await page.keyboard.press("Enter");
-  const bar = page.getByRole("progressbar", { name: "Rows that ended" });
+  const bar = page.getByRole("progressbar", { name: "Ended rows" });
   await expect.poll(() => bar.getAttribute("aria-valuenow")).toBe("2");
   await page.getByText(ODD_SHOWN).first().waitFor();
   await expectSound("job");
@@ -144,7 +144,7 @@ it("a job is followed by its ledger, whose texts are text; what is no ledger is 
   await visit("/r");
   await page.getByRole("link", { name: "<i>rows<i>.csv.ledger" }).waitFor();
   await page.getByRole("button", { name: /^Forget / }).click();
-  await page.getByText("No job is known here").waitFor();
+  await page.getByText("No jobs here yet").waitFor();
   const other = join(scene.server.workDirectory, "notes.txt");
   await writeFile(other, "not a ledger\n");
   for (const [path, words] of [
@@ -159,6 +159,6 @@ it("a job is followed by its ledger, whose texts are text; what is no ledger is 
   // One that is about to be written.
   await writeFile(`${other}.new`, "");
   await visit(`/r${other}.new`);
-  await page.getByText("Nothing is in this file yet").waitFor();
+  await page.getByText("This file is still empty").waitFor();
   opened.expectClean();
 });

@@ -2,7 +2,7 @@ import type { Locator } from "playwright-core";
 import { expect, it } from "vitest";
 import { Relay } from "../client/relay.ts";
 import { useConsole } from "./console-scene.ts";
-import { expectOnScreen, openTerminal, screenOf, textOf, typeLine } from "./terminal-screen.ts";
+import { expectOnScreen, openDock, openTerminal, screenOf, textOf, typeLine } from "./terminal-screen.ts";
 
 /** Sessions that wait for their page are forgotten after 80 s. */
 const SOON_MS = 15_000;
@@ -52,7 +52,7 @@ it.each([
 it("views that are left while something is dragged or measured leave nothing behind", async () => {
   await using opened = await scene.open({ viewport: PHONE });
   const { page } = opened;
-  await page.locator(".term-dock .xterm").waitFor();
+  await openDock(page);
   const go = (path: string): Promise<void> =>
     page.evaluate((to) => {
       history.pushState(null, "", to);
@@ -119,7 +119,7 @@ it("after a restart of the server the old screen can still be read, and stays ab
   await typeLine(page, "printf '\\033[31mold-%s\\033[m\\n' words");
   await expectOnScreen(screen, "old-words");
   await scene.server.stop();
-  await page.getByText(/The connection was lost|The server is gone/).waitFor();
+  await page.getByText(/The connection was lost|The server cannot be reached/).waitFor();
   await scene.server.start();
   const again = page.getByRole("button", { name: "Start again" });
   await again.and(page.locator(":enabled")).waitFor();
@@ -130,7 +130,7 @@ it("after a restart of the server the old screen can still be read, and stays ab
     await page.keyboard.press("Shift+PageUp");
     return textOf(screenOf(page));
   };
-  await expect.poll(upwards).toContain("this was started in its place");
+  await expect.poll(upwards).toContain("this one replaced it");
   await expect.poll(upwards).toContain("old-words");
   opened.expectClean();
 });
@@ -144,7 +144,7 @@ it("what cannot be done without a connection says so", async () => {
   relay.cut();
   await page.getByText("The connection was lost").waitFor();
   await page.getByRole("button", { name: "New terminal" }).first().click();
-  await page.getByText("There is no connection to the server").waitFor();
+  await page.getByText("Not connected to the server").waitFor();
   relay.refuses = false;
   await opened.ready();
   opened.expectClean();

@@ -26,6 +26,14 @@ export async function openTerminal(page: Page): Promise<Locator> {
   return screen;
 }
 
+/** Opens the terminal below the list of processes, and waits for its prompt. */
+export async function openDock(page: Page): Promise<Locator> {
+  await page.getByRole("button", { name: "Terminal", expanded: false }).click();
+  const screen = screenOf(page);
+  await expectOnScreen(screen, /[$#]$/m);
+  return screen;
+}
+
 /** Types a line, as a person would. */
 export async function typeLine(page: Page, line: string): Promise<void> {
   await page.keyboard.type(line);

@@ -28,7 +28,7 @@ afterAll(async () => {
   await server?.close();
 });
 
-/** Starts a script on a kept terminal that nobody is attached to. */
+/** Starts a script on a kept terminal without attached clients. */
 async function kept(script: string): Promise<string> {
   const name = randomUUID();
   const started = await host.terminal(["sh", "-c", script], { keep: name, ...ROOM });
@@ -71,7 +71,7 @@ class Shown implements AsyncDisposable {
 
   #linesFrom(first: number): string[] {
     const { active } = this.emulator.buffer;
-    // A painted screen leaves out the blanks at the end of a line, which nobody sees.
+    // A painted screen leaves out trailing blanks, which are invisible.
     const row = (index: number): string =>
       active
         .getLine(first + index)!
@@ -209,7 +209,7 @@ test("who only follows cannot type, and has the size of the others", async () =>
   expect(typist.text.match(/12 70/g)).toHaveLength(2);
 });
 
-test("the window has the size of whoever typed last, and everybody shows it in that size", async () => {
+test("the window has the size of the last typist, and everybody shows it in that size", async () => {
   const name = await kept("while read line; do stty size; done");
   await using client = await connect(server.url);
   await using small = new Shown(name, { room: { cols: 40, rows: 8 } });

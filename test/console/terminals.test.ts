@@ -65,7 +65,7 @@ it.each([
     });
     await fresh.page.goto(`${scene.server.origin}/t/${nameOf(page)}`);
     await expectOnScreen(screenOf(fresh.page), isBack);
-    // Both have the same window, so nothing is painted anew for either. Each is painted in pieces.
+    // Both have the same window size, so neither is repainted. Each is painted in pieces.
     const differences = async (): Promise<string[]> => {
       const [one, other] = [await lookOf(screen), await lookOf(screenOf(fresh.page))];
       const rows = Math.max(one.length, other.length);
@@ -220,7 +220,7 @@ it("two people type on one terminal, each sees both, and who only looks types no
     // Keys of two people who type at once would be mixed in one line.
     if (page !== eve.page) await expectOnScreen(screenOf(page), `by-${name}`);
   }
-  await eve.page.getByText("You only look on").waitFor();
+  await eve.page.getByText("You are only watching").waitFor();
   await ann.page.keyboard.type("last");
   await ann.page.keyboard.press("Enter");
   for (const { page } of pages) {

@@ -10,7 +10,7 @@ import { seriousFindings } from "./accessibility.ts";
 import { useConsole } from "./console-scene.ts";
 import { pressTogether } from "./press-together.ts";
 import { runningAnimations, settled } from "./settled.ts";
-import { expectOnScreen, screenOf } from "./terminal-screen.ts";
+import { expectOnScreen, openDock, screenOf } from "./terminal-screen.ts";
 
 /** SCREENSHOTS=docs/images writes a picture of every view there. */
 const pictures = process.env["SCREENSHOTS"];
@@ -190,7 +190,7 @@ it("for those who want no motion, colours change at once, and nothing blinks", a
 
 /** The charts of processes have something to show. */
 async function chartsAreFull(page: Page): Promise<void> {
-  await expectOnScreen(screenOf(page), /[$#]$/m);
+  await openDock(page);
   const points = () =>
     page.evaluate(() =>
       Math.max(

@@ -8,8 +8,11 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 
 const run = promisify(execFile);
 const UNIT = fileURLToPath(new URL("../../deploy/systemd/exec-server.service", import.meta.url));
+const RELAY = fileURLToPath(new URL("../../deploy/systemd/exec-server-relay.service", import.meta.url));
 const DROP_IN = fileURLToPath(new URL("../../deploy/systemd/executor.conf", import.meta.url));
-const PROGRAM = "/usr/local/bin/exec-server";
+/** Without a path: npm installs below /usr/local or /usr. */
+const PROGRAM = "ExecStart=exec-server ";
+const EXISTING = `ExecStart=${process.execPath} `;
 /** Ten times the highest exposure that is allowed. */
 const THRESHOLD = 29;
 
@@ -23,11 +26,11 @@ afterEach(async () => {
 });
 
 /** A copy of the unit with a program that exists on this machine. */
-async function copyUnit(change = (text: string) => text): Promise<string> {
-  const text = await readFile(UNIT, "utf8");
+async function copyUnit(change = (text: string) => text, unit = UNIT): Promise<string> {
+  const text = await readFile(unit, "utf8");
   expect(text).toContain(PROGRAM);
   const path = join(directory, "exec-server.service");
-  await writeFile(path, change(text.replace(PROGRAM, process.execPath)));
+  await writeFile(path, change(text.replace(PROGRAM, EXISTING)));
   return path;
 }
 
@@ -47,7 +50,7 @@ it("systemd accepts the unit of an executor without a warning, and does not star
   await mkdir(places);
   const text = await readFile(DROP_IN, "utf8");
   expect(text).toContain("\nRestartPreventExitStatus=3\n");
-  const dropIn = text.replace(PROGRAM, process.execPath);
+  const dropIn = text.replace(PROGRAM, EXISTING);
   await writeFile(join(places, "executor.conf"), dropIn);
   expect(await verify(unit)).toEqual({ stdout: "", stderr: "" });
   // Without the empty line there would be two programs.
@@ -59,4 +62,16 @@ it("systemd rates the exposure of the unit below 3", async () => {
   expect((await judge(await copyUnit())).stdout).toMatch(/Overall exposure level .* [0-2]\.[0-9] OK/);
   const open = await copyUnit((text) => text.replace("ProtectSystem=strict", ""));
   await expect(judge(open)).rejects.toThrow("Command failed");
+});
+
+it("systemd accepts the unit of a relay without a warning, and rates its exposure below 2", async () => {
+  const unit = await copyUnit(undefined, RELAY);
+  expect(await verify(unit)).toEqual({ stdout: "", stderr: "" });
+  expect((await judge(unit)).stdout).toMatch(/Overall exposure level .* [01]\.[0-9] OK/);
+});
+
+it("the unit of a relay reads its token table where it is changed, not a copy", async () => {
+  const text = await readFile(RELAY, "utf8");
+  expect(text).toMatch(/^ExecStart=.* --tokens \/etc\/exec-server-relay\/relay\.toml /m);
+  expect(text).not.toContain("LoadCredential=");
 });

@@ -217,6 +217,6 @@ describe(`codex exec through a bridge to ${serverKind === "codex" ? "its own" : 
 function expectOneSession({ proxy }: Workspace): void {
   const sessions = proxy.exchanges("initialize").map(([, result]) => result["sessionId"]);
   expect(sessions.length).toBeGreaterThan(1);
-  // A cut before the first answer reached the client leaves a session that nobody uses.
+  // A cut before the first answer reached the client leaves an unused session.
   expect(new Set(sessions.slice(-2)).size).toBe(1);
 }

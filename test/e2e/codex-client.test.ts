@@ -270,7 +270,7 @@ describe(`codex exec on ${serverKind === "codex" ? "its own" : "this"} server`, 
     expect(asked.toSorted()).toEqual(["DELETE", "GET", "POST", "POST", "POST", "POST"]);
   });
 
-  it("loses nothing of a command that goes on after the connection is cut", async () => {
+  it("loses nothing of a command that continues after the connection is cut", async () => {
     await using workspace = await Workspace.open();
     await using gate = await openGate(workspace);
     const { proxy } = workspace;

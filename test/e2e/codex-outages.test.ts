@@ -11,7 +11,7 @@ import { serverKind, Workspace } from "./workspace.ts";
 // All of them wait together.
 
 const LINE_SECONDS = 0.5;
-/** The command goes on for this long after the outage. */
+/** How long the command continues after the outage. */
 const AFTERWARDS_SECONDS = 4;
 /** Recovery after the outage, on a machine that does something else. */
 const RECOVERY_DEADLINE_MS = 60_000;

@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import type { CuttingProxy, WireMessage } from "./cutting-proxy.ts";
 
-/** The number by which the client knows a command that still runs. */
+/** The number that identifies a running command to the client. */
 export const sessionIn = (output: string | undefined): number => {
   const id = /Process running with session ID (\d+)/.exec(output ?? "")?.[1];
   if (id === undefined) throw new Error(`no running session in: ${output}`);

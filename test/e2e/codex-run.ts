@@ -8,8 +8,11 @@ import { withDeadline } from "../fault/deadline.ts";
 
 const RUN_DEADLINE_MS = 150_000;
 
-/** Where the client runs commands: a URL in its environment, or entries of its environments file. */
-export type Environment = { readonly url: string } | { readonly toml: string };
+/** Where the client runs commands: a URL or others in its environment, or entries of its environments file. */
+export type Environment =
+  | { readonly url: string }
+  | { readonly variables: Readonly<Record<string, string>> }
+  | { readonly toml: string };
 
 export interface CodexOptions {
   /** An empty directory for everything the client keeps. */
@@ -60,6 +63,7 @@ export async function runCodex(options: CodexOptions): Promise<CodexExit> {
         HTTP_PROXY: modelOrigin,
         NO_PROXY: "127.0.0.1",
         ...("url" in environment ? { CODEX_EXEC_SERVER_URL: environment.url } : {}),
+        ...("variables" in environment ? environment.variables : {}),
         ...options.env,
       },
       stdio: ["ignore", "pipe", "pipe"],

@@ -161,7 +161,9 @@ describe.concurrent("doctor", () => {
 
   test("explains itself", async () => {
     const { status, stdout } = await runProgram(["doctor", "--help"]);
-    expect(stdout).toMatch(/^Try the sandbox on this machine.*\n\nUsage: exec-server doctor \[--json\]\n/);
+    expect(stdout).toMatch(
+      /^Check whether the sandbox works on this machine.*\n\nUsage: exec-server doctor \[--json\]\n/,
+    );
     expect(status).toBe(0);
   });
 });

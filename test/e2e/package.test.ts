@@ -215,5 +215,11 @@ describe("the published types", () => {
       lib: ["es2023", "esnext.disposable"],
       types: ["node"],
     });
+    const program = /^```js\n(.*?)^```$/ms.exec(await readFile(join(packageRoot, "README.md"), "utf8"))![1]!;
+    await compile("readme", program, {
+      module: "nodenext",
+      lib: ["es2023", "esnext.disposable"],
+      types: ["node"],
+    });
   });
 });

@@ -65,7 +65,7 @@ describe.concurrent("sandbox explain", () => {
     const context = file("context.json", JSON.stringify({ permissions, windowsSandboxLevel: "disabled" }));
     expect(await explain("--context", context)).toEqual({
       status: 0,
-      stdout: "The context asks for no sandbox: everything is allowed.\n",
+      stdout: "The context does not ask for a sandbox: everything is allowed.\n",
       stderr: "",
     });
     const { stdout } = await explain("--context", context, "--json");
@@ -107,7 +107,7 @@ describe.concurrent("sandbox explain", () => {
   });
 
   test.each([
-    ["no-json", "{", /no-json is no JSON: /],
+    ["no-json", "{", /no-json is not JSON: /],
     [
       "no-context",
       '{"permissions":{"type":"managed"}}',

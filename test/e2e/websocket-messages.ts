@@ -53,7 +53,8 @@ interface Frame {
   readonly rest: Buffer;
 }
 
-function takeFrame(bytes: Buffer): Frame | undefined {
+/** The first frame, unmasked, and what follows it; undefined if it is not complete. */
+export function takeFrame(bytes: Buffer): Frame | undefined {
   const [first, second] = bytes;
   if (first === undefined || second === undefined) return undefined;
   const short = second & 0x7f;

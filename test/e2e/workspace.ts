@@ -28,7 +28,7 @@ export interface RunOptions {
 export interface Run {
   readonly exit: CodexExit;
   readonly model: MockModel;
-  /** What the client told the model about each step, in order. */
+  /** The client's messages to the model about each step, in order. */
   readonly outputs: readonly string[];
 }
 

@@ -143,7 +143,7 @@ describe.each(Object.keys(VIOLATIONS))("behind %s", (violation) => {
   });
 });
 
-it("behind a notification that nobody knows, nothing is done for a client in the same program", async () => {
+it("behind an unknown notification, nothing is done for a client in the same program", async () => {
   const ended = createDeferred<string | undefined>();
   const link = openLink(server, { notification: () => {}, closed: (reason) => ended.resolve(reason) });
   await link.request("initialize", { clientName: "x" });

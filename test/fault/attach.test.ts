@@ -85,7 +85,7 @@ it("an attached server checks tokens, hosts and origins", async () => {
 
 it("a server is not attached without authentication, unless that is asked for, nor on an odd path", async () => {
   expect(() => attach(http, {})).toThrow("without authentication");
-  expect(() => attach(http, { authentication: null as never })).toThrow("mode of authentication");
+  expect(() => attach(http, { authentication: null as never })).toThrow("authentication mode");
   expect(() => attach(http, { ...OPTIONS, path: "exec" })).toThrow("invalid path");
   expect(http.listenerCount("upgrade")).toBe(0);
   await using _server = attach(http, { insecureNoAuth: true });

@@ -91,7 +91,7 @@ it("while the disk is full, what would have to be recorded is refused before it 
   await expect(link.request("process/start", start)).rejects.toMatchObject(refusal);
   await expect(link.request("process/write", { processId: "p", chunk: "" })).rejects.toMatchObject(refusal);
   await expect(link.request("server/cordon", { cordoned: true })).rejects.toMatchObject(refusal);
-  // What only ends something, or tells nothing new, goes on.
+  // Requests that only end something, or reveal nothing new, still work.
   await expect(link.request("process/terminate", { processId: "p" })).resolves.toEqual({ running: false });
   await expect(link.request("environment/status", {})).resolves.toBeDefined();
   expect(existsSync(target)).toBe(false);
@@ -106,7 +106,7 @@ it("while the disk is full, what would have to be recorded is refused before it 
   expect(scene.lines().some(({ event }) => event === "gap")).toBe(false);
 });
 
-it("by configuration it goes on, says so, and counts the lines that are lost", async () => {
+it("by configuration it continues, says so, and counts the lines that are lost", async () => {
   await using scene = await openScene("continue");
   const { link, messages, target } = scene;
   scene.fill();

@@ -9,7 +9,7 @@ import type { FileClient } from "../../src/server/files/file-client.ts";
 const BUNDLE = fileURLToPath(new URL("../../dist/sandbox-helper.js", import.meta.url));
 export const LIMITS = { maxBufferedBytes: 2 ** 28, maxBufferedBytesPerConnection: 2 ** 26 };
 
-/** What a helper is told, except for its mounts. */
+/** A helper's settings, except for its mounts. */
 export const SETTINGS = { fsRoots: undefined, codexHome: undefined, userDirectory: "/", limits: LIMITS };
 export const HELPER_COMMAND = [process.execPath, BUNDLE] as const;
 

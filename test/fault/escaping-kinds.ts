@@ -53,7 +53,7 @@ export const TRACEABLE: readonly Kind[] = [
   },
 ];
 
-/** Leaves its group, its session, its parent and its output: to the system it belongs to nobody. */
+/** Leaves its group, its session, its parent and its output: the system cannot attribute it. */
 export const UNTRACEABLE: Kind = {
   name: "a double fork with its own session and descriptors",
   script: `(setsid sh -c ${READY_THEN_HIDE} &); exec sleep 1000`,

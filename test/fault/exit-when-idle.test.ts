@@ -21,7 +21,7 @@ afterEach(async () => {
   await rm(directory, { recursive: true, force: true });
 });
 
-/** A session without a client keeps a server busy for more than a minute unless it is told otherwise. */
+/** By default, a session without a client keeps a server busy for more than a minute. */
 async function serveUntilIdle(duration: string, { sessionsMs = 1 } = {}): Promise<ServerProcess> {
   const listen = ["--listen", `unix://${join(directory, "s")}`, "--exit-when-idle", duration];
   const server = await launch("ours", [...listen, "--detached-session-ttl-ms", String(sessionsMs)]);
@@ -31,7 +31,7 @@ async function serveUntilIdle(duration: string, { sessionsMs = 1 } = {}): Promis
 
 const ended = (server: ServerProcess) => withDeadline(server.exited, 60_000, () => "the end of the server");
 
-it("a server that nobody uses ends by itself, and leaves nothing", async () => {
+it("an idle server ends by itself, and leaves nothing", async () => {
   const server = await serveUntilIdle("300ms");
   await server.banner();
   expect(await ended(server)).toEqual({ code: 0, signal: null });
@@ -71,7 +71,7 @@ it("nobody is lost who comes in the moment in which it ends", async () => {
   let server = await serveUntilIdle(`${idleMs}ms`);
   let isFound = false;
   let restarts = 0;
-  // A client that finds nobody starts a server, as the command line does, and tries again.
+  // A client that finds no server starts one, as the command line does, and tries again.
   const open = async (): Promise<Host> => {
     for (;;) {
       try {
@@ -92,7 +92,7 @@ it("nobody is lost who comes in the moment in which it ends", async () => {
   const seen: string[] = [];
   for (let round = 0; round < 20; round += 1) {
     await using host = await open();
-    // Whoever was let in is served, although the server would have ended about now.
+    // An admitted client is served, although the server would have ended about now.
     seen.push((await host.run(["echo", "served"])).stdout);
     await host.close();
     await setTimeout(idleMs * (0.8 + (round % 10) / 15));

@@ -162,7 +162,7 @@ it("a login that cannot be checked counts as a limit, which is logged", async ()
   });
   try {
     const from = await peer({ port: portOf(listener) }, upgradeRequest());
-    const reason = "authentication is not possible now";
+    const reason = "authentication is not possible right now";
     expect(refused.mock.calls).toEqual([[{ cause: "limit", reason, from }]]);
   } finally {
     await listener.close();

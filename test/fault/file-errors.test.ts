@@ -27,7 +27,7 @@ const { EACCES, EEXIST, EISDIR, ELOOP, EMFILE, ENAMETOOLONG, ENOENT, ENOSPC, ENO
   constants.errno;
 const NOBODY = 65_534;
 const SETTLE_DEADLINE_MS = 60_000;
-/** For what could hang for ever. */
+/** For operations that could hang forever. */
 const ANSWER_MS = 30_000;
 
 const failed = (osError: number) => ({ code: FAILED, osError });
@@ -116,7 +116,7 @@ describe("a file error", () => {
     rmSync(base, { recursive: true, force: true });
   });
 
-  it("tells that the disk is full, and keeps none of it", async () => {
+  it("reports that the disk is full, and keeps none of it", async () => {
     using disk = mountTmpfs("1m");
     const free = disk.freeBytes();
     const tooMuch = Buffer.alloc(2 * MIB, "x");
@@ -146,7 +146,7 @@ describe("a file error", () => {
     expect(readFileSync(`${disk.path}/small`, "utf8")).toBe("fits");
   });
 
-  it("tells that the file system is read-only", async () => {
+  it("reports that the file system is read-only", async () => {
     using disk = mountTmpfs("1m");
     writeFileSync(`${disk.path}/old`, "old");
     disk.makeReadOnly();
@@ -166,7 +166,7 @@ describe("a file error", () => {
     expect((await readFile(client, `${disk.path}/old`)).toString()).toBe("old");
   });
 
-  it("tells of links that lead in a circle", async () => {
+  it("reports links that lead in a circle", async () => {
     const directory = `${base}/circle`;
     mkdirSync(directory);
     symlinkSync("b", `${directory}/a`);
@@ -194,13 +194,13 @@ describe("a file error", () => {
     );
   });
 
-  it("tells that a name is too long", async () => {
+  it("reports that a name is too long", async () => {
     const everything = { ...LOOKS, ...CHANGES };
     const longName = `${base}/${"n".repeat(256)}`;
     expect(await failuresOf(everything, client, longName)).toEqual(all(everything, failed(ENAMETOOLONG)));
   });
 
-  it("tells that there is a directory in the place of a file, and the other way round", async () => {
+  it("reports that there is a directory in the place of a file, and the other way round", async () => {
     const directory = `${base}/directory`;
     mkdirSync(directory);
     writeFileSync(`${base}/file`, "");
@@ -214,7 +214,7 @@ describe("a file error", () => {
     expect(await failureOf(LOOKS["fs/readDirectory"]!(client, `${base}/file`))).toEqual(failed(ENOTDIR));
   });
 
-  it("tells what a user may not do, as the real server tells it", async () => {
+  it("reports what a user may not do, as the real server does", async () => {
     const place = `${base}/denied`;
     const names = ["ours", "codex"];
     const servers = await Promise.all([
@@ -246,7 +246,7 @@ describe("a file error", () => {
     }
   });
 
-  it("comes at once for a pipe that nobody reads, and holds up nobody", async () => {
+  it("comes at once for a pipe without a reader, and does not hold up others", async () => {
     await using own = await startServer();
     const bystander = await openSession(own.url);
     makeFifo(`${base}/pipe`);

@@ -132,12 +132,12 @@ it.each([
   ["a failure without end", "a failure of 33554432 bytes", { kind: FAILURE, id: 1, bytes: 2 ** 25 }],
   [
     "a call as a notification",
-    "of its own making",
+    "an unknown notification",
     { kind: NOTIFICATION, id: 0, text: '{"method":"process/exited"}' },
   ],
   [
     "a notification with other members",
-    "of its own making",
+    "an unknown notification",
     { kind: NOTIFICATION, id: 0, text: '{"method":"fs/watch/changed","params":{"watchId":1}}' },
   ],
 ])("that sends %s is given up", async (_, reason, frame) => {

@@ -120,7 +120,7 @@ export async function runOperation(
     return undefined;
   }
   const isLost = operation.method === "fs/walk" && paths.some((path) => LOST_BY_CODEX.test(path));
-  const spellings = await eachSide(
+  const targets = await eachSide(
     sides.filter(({ isCodex }) => !isCodex || !isLost),
     async ({ server, place }) => {
       const answered = await runLook(operation, joinPath(place.root, at), server);
@@ -128,7 +128,7 @@ export async function runOperation(
       return urisIn(answered).map((uri) => uri.slice(uri.lastIndexOf("/")));
     },
   );
-  for (const spelling of spellings) demand(spelling, spellings.at(-1), () => "the spelling of URIs");
+  for (const spelling of targets) demand(spelling, targets.at(-1), () => "the spelling of URIs");
   return undefined;
 }
 

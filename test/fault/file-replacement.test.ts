@@ -89,7 +89,7 @@ const OLD_FILES: Readonly<Record<string, OldFile>> = {
 
 const optionsOf = ({ followSymlinks = true }: OldFile): object => ({ followSymlinks });
 
-describe("a file that is written anew", () => {
+describe("a file that is rewritten", () => {
   let base: string;
   let server: ServerUnderTest;
   let client: SessionClient;
@@ -245,7 +245,7 @@ class Rewriting {
     return `${this.directory}/f${file}`;
   }
 
-  /** Goes on until `onAnswer` says that it is enough or the connection is lost. */
+  /** Continues until `onAnswer` stops it or the connection is lost. */
   async run(client: SessionClient, random: SeededRandom, onAnswer: () => boolean): Promise<void> {
     let over = false;
     const lane = async (): Promise<void> => {

@@ -73,7 +73,7 @@ describe("files of a random tree", () => {
     rmSync(base, { recursive: true, force: true });
   });
 
-  /** The same tree once more. */
+  /** Another copy of the same tree. */
   function makePlace(name: string, tree: readonly NamedEntry[]): Place {
     const home = joinPath(base, `${run}/${name}`);
     const root = `${home}${PADDING}`;

@@ -66,7 +66,7 @@ describe("an upstream server", () => {
 
   const textOf = ({ bodyBase64 }: HttpResult): string => Buffer.from(bodyBase64, "base64").toString("latin1");
 
-  /** The message of the failure, or what came instead. */
+  /** The message of the failure, or the unexpected result. */
   const failureOf = (request: Promise<HttpResult>): Promise<string> =>
     request.then(
       (result) => `no failure but ${result.status}`,
@@ -105,14 +105,14 @@ describe("an upstream server", () => {
     return peakResidentBytes(server.pid) - before;
   }
 
-  it("with a header of 80 000 blanks and NUL fails its request and holds up nobody", async () => {
+  it("with a header of 80 000 blanks and NUL fails its request and does not hold up others", async () => {
     const upstream = await answering(`HTTP/1.1 200 OK\r\nx: ${" ".repeat(80_000)}\0\r\n\r\n`);
     const failed = failureOf(get(upstream));
     expect(await latencyDuring(failed)).toBeLessThan(MAX_LATENCY_MS);
     expect(await failed).toContain("error sending request for url");
   });
 
-  it("with blanks behind a header holds up nobody", async () => {
+  it("with blanks behind a header does not hold up others", async () => {
     const blanks = " \t".repeat(50_000);
     const upstream = await answering(
       `HTTP/1.1 200 OK\r\nx: a${blanks}b${blanks}\r\ncontent-length: 0\r\n\r\n`,
@@ -216,7 +216,7 @@ describe("an upstream server", () => {
     await allEnded(upstream);
   });
 
-  it("that floods with 1xx heads is given up, and holds up nobody", async () => {
+  it("that floods with 1xx heads is given up, and does not hold up others", async () => {
     const heads = "HTTP/1.1 103 Early Hints\r\n\r\n";
     const some = await listen({ requested: (socket) => socket.write(heads.repeat(5_000) + OK) });
     expect(textOf(await get(some))).toBe("ok");

@@ -118,7 +118,7 @@ describe("HTTP bodies for a client that does not read", () => {
     }
   });
 
-  it("hold back nobody else, and what is waited for is given up when its time is over", async () => {
+  it("do not hold back others, and what is waited for is given up when its time is over", async () => {
     const client = await connect();
     client.stopReading();
     const answers = Array.from({ length: ANSWERS }, (_, index) =>

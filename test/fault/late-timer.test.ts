@@ -13,7 +13,7 @@ it("output that was there in time comes before the exit, also when the server wa
   const written = join(directory, "written");
   await using server = limitedServer({});
   const peer = await server.session();
-  // Long enough for pipes to be watched; the output comes after the end, from somebody who stays a little longer.
+  // Long enough for pipes to be watched; the output comes after the end, from a program that stays a little longer.
   const script = `sleep 0.2; (sleep 0.01; echo late; : > ${written}; sleep 0.2) & exit 3`;
   await peer.request("process/start", start("p", script));
   // After the server has seen the end, so that its timers are due before it reads again.

@@ -114,7 +114,7 @@ describe.each(ENDS)("after $name", ({ more, end, groupOnly }) => {
 });
 
 describe("process/terminate", () => {
-  it("leaves alone what cannot be told from a stranger's", async () => {
+  it("leaves alone what cannot be distinguished from an unrelated process's", async () => {
     const stranger = newMarker();
     const { client } = await startReady(server.url, [UNTRACEABLE], stranger);
     const escaped = await pollUntil(

@@ -42,7 +42,7 @@ it("a WebSocket beyond maxConnections is refused with 503, until one of the othe
   third.drop();
 });
 
-it("who has no token is told so, and not that the server is full", async () => {
+it("a client without a token learns that, not that the server is full", async () => {
   const token = "a token of some length";
   const sha256 = createHash("sha256").update(token).digest("hex");
   const auth = ["--ws-auth", "capability-token", "--ws-token-sha256", sha256];

@@ -32,7 +32,7 @@ class Reader {
   readonly #hash: Hash = createHash("sha256");
   bytes = 0;
   nextSeq = 1;
-  /** In the output as a whole, of what came after the last gap. */
+  /** Position in the whole output after the last gap. */
   resumedAt: number | undefined;
   closed = false;
 
@@ -144,7 +144,7 @@ class Readers implements AsyncDisposable {
   }
 }
 
-/** It is told what it missed, and gets the rest up to the live end, both unasked and on request. */
+/** It learns what it missed, and gets the rest up to the live end, both unasked and on request. */
 async function catchUp(reader: Reader): Promise<void> {
   const { client } = reader;
   client.resumeReading();
@@ -175,7 +175,7 @@ function wholeOutput(): Buffer {
   return knownOutput;
 }
 
-it("a reader that stops takes nothing from nine others, and is told what it missed", async () => {
+it("a reader that stops takes nothing from nine others, and learns what it missed", async () => {
   const expected = createHash("sha256").update(wholeOutput()).digest("hex");
   await using without = await Readers.open({ stopped: 0 });
   await using withOne = await Readers.open({ stopped: 1 });

@@ -17,7 +17,7 @@ const TOKEN_FLAGS = [
 const get = (url: string, path: string, headers: Record<string, string> = {}): Promise<Response> =>
   fetch(new URL(path, url.replace("ws:", "http:")), { headers });
 
-it("/metrics tells what clients did", async () => {
+it("/metrics counts what clients did", async () => {
   await using server = await limitedCli(["--metrics"]);
   const peer = await server.session();
   await peer.request("process/start", start("p", "echo hello; exit 3"));
@@ -76,7 +76,7 @@ it("requests for another host and from another origin are counted, those for no 
   ]);
 });
 
-it("after SIGTERM a server admits nobody, says so, and lets processes run to their end", async () => {
+it("after SIGTERM a server admits no clients, says so, and lets processes run to their end", async () => {
   await using server = await limitedCli(["--drain-timeout-ms", `${DEADLINE_MS}`]);
   const peer = await server.session();
   await peer.request("process/start", start("p", "read line; echo got $line", { pipeStdin: true }));

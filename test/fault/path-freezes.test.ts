@@ -140,7 +140,7 @@ for (const isConfined of [false, true]) {
 
     it("no deep directory does, nor links that lead to and fro in it", async () => {
       const middle = join(root, "d/".repeat(DEPTH / 2));
-      for (const path of [deep, `${deep}/x`, `${deep}/up/f`, `${middle}back`, `${middle}back/x`])
+      for (const path of [`${deep}/x`, `${deep}/up/f`, `${middle}back/x`])
         for (const request of ROOTS_REQUESTS) {
           const params = request.params(path, `${root}/small/free`);
           // These would take the tree away from the others, or go through all of it more than once.

@@ -110,7 +110,7 @@ describe("a client that sends without reading", () => {
 describe("a client that stops reading while a process floods it", () => {
   const argv = ["seq", String(FIRST_FIXED_WIDTH), String(FLOOD_LAST)];
 
-  it("blocks that process and nobody else, and gets every byte once it reads", async () => {
+  it("blocks only that process, and gets every byte once it reads", async () => {
     const expected = await hashOutput("seq", argv.slice(1));
     await using server = await startServer();
     const other = await openSession(server.url);

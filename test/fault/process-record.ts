@@ -115,8 +115,8 @@ export class ProcessRecord {
   }
 
   /**
-   * Numbers up to `closed` without an event. An exit learnt from process/read has no number of its own, so one of them
-   * is the exit's.
+   * Numbers up to `closed` without an event. An exit learnt from process/read has no number, so one of them is the
+   * exit's.
    */
   get missing(): number[] {
     const end = this.#closedSeq ?? 0;

@@ -12,7 +12,7 @@ const TOKEN = "token-6b1f0c5e9d";
 const WRONG_TOKEN = "wrong-8f2d7a";
 const VALUE = "value-03c9aa71";
 
-it("a server's log at its fullest tells no token, session id or value of a variable", async () => {
+it("a server's log at its fullest reveals no token, session id or value of a variable", async () => {
   const server = await launch("ours", [
     "--log-level",
     "debug",

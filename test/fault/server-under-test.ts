@@ -1,9 +1,10 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
-import { chown, copyFile, cp, mkdtemp, rm } from "node:fs/promises";
+import { chown, cp, mkdtemp, rm } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { findCodexBinary } from "../../scripts/install-codex.mjs";
 import { withDeadline } from "./deadline.ts";
 
@@ -97,7 +98,9 @@ async function copyFor(server: readonly [string, ...string[]], home: string): Pr
   const [program, first = "", ...rest] = server;
   if (first !== builtCli) {
     const copy = join(home, basename(program));
-    await copyFile(program, copy);
+    // Another program writes it: a child that this one starts at the same time would hold the file open for writing, and
+    // then it could not be run (ETXTBSY).
+    await promisify(execFile)("cp", [program, copy]);
     return [copy, first, ...rest];
   }
   for (const name of ["cli.js", "program.js", "client.js", "sandbox-helper.js", "package.json", "parts"])

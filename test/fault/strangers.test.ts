@@ -13,7 +13,7 @@ import { frame, upgradeRequest } from "./raw-websocket.ts";
 
 const DEADLINE_MS = 60_000;
 const STRANGERS = 10;
-/** Time enough for those who are no strangers, whatever the machine does. */
+/** Long enough for well-behaved clients, whatever the machine does. */
 const TIMEOUT_MS = 5_000;
 const DRIP_MS = 50;
 const TOKEN = "a token of some length";
@@ -200,7 +200,7 @@ it.concurrent("WebSockets that never become sessions are gone soon, and their pl
   expect(await peer.request("environment/status")).toEqual({ status: "ready" });
 });
 
-it.concurrent("a session is not cut for the time that its handshake was given, nor is an HTTP client that goes on asking", async () => {
+it.concurrent("a session is not cut for the time that its handshake was given, nor is an HTTP client that keeps asking", async () => {
   await using server = await limitedCli(TIMEOUTS);
   const peer = await server.session();
   const probe = await stranger(server.port);
@@ -213,7 +213,7 @@ it.concurrent("a session is not cut for the time that its handshake was given, n
   }
 });
 
-it.concurrent("strangers are never more than maxPendingConnections, and keep nobody out", async () => {
+it.concurrent("strangers are never more than maxPendingConnections, and keep no one out", async () => {
   await using server = await limitedCli(["--max-pending-connections", "10"]);
   const before = serverSockets(server.pid);
   for (let round = 0; round < 20; round += 1) {
@@ -231,7 +231,7 @@ it.concurrent("strangers are never more than maxPendingConnections, and keep nob
   }
 });
 
-it.concurrent("a server that stops leaves nobody waiting for an answer", async () => {
+it.concurrent("a server that stops leaves no one waiting for an answer", async () => {
   await using server = await limitedCli([]);
   const silent = await stranger(server.port);
   const refused = await stranger(server.port, upgradeRequest(["Origin: http://x"]));

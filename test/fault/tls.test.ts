@@ -19,6 +19,7 @@ import type { Logger } from "../../src/base/logger.ts";
 import { connect, type NodeConnectOptions } from "../../src/client/index.ts";
 import { serve, type ServeOptions } from "../../src/server/index.ts";
 import { clientCertificateOf } from "../../src/transport/websocket/client-certificates.ts";
+import { launch } from "../conformance/server-process.ts";
 import { type Authority, createAuthority, type Issued } from "../fixtures/certificates.ts";
 import { pollUntil, withDeadline } from "./deadline.ts";
 
@@ -95,7 +96,7 @@ describe("a server with TLS", () => {
   it("is not trusted without its authority, when it has expired, or under another name", async () => {
     await using server = await listening(good);
     expect(await fault(server.url)).toContain("certificate is not trusted");
-    expect(await fault(server.url, { ca: stranger.ca })).toContain("give its authority with `ca`, or --ca");
+    expect(await fault(server.url, { ca: stranger.ca })).toContain("pass its authority with `ca`, or --ca");
     await using late = await listening(authority.issue("expired", { days: -1 }));
     expect(await fault(late.url, { ca: authority.ca })).toContain("certificate has expired");
     await using other = await listening(authority.issue("other", { names: "DNS:other.example" }));
@@ -146,19 +147,40 @@ describe("a server with TLS", () => {
       );
     expect(await start({})).toContain("wss:// needs a certificate and its key");
     expect(await start({ listen: "ws://127.0.0.1:0", tls: good })).toContain("tls needs wss://");
-    expect(await start({ tls: { cert: empty, key } })).toContain("the TLS certificate holds no certificate");
+    expect(await start({ tls: { cert: empty, key } })).toContain(
+      "the TLS certificate contains no PEM certificate",
+    );
     expect(await start({ tls: { cert, key: empty } })).toContain("the TLS key is not a private key");
     expect(await start({ tls: { cert, key: authority.issue("third").key } })).toContain(
-      "not that of the certificate",
+      "does not match the certificate",
     );
     expect(await start({ tls: { cert, key, clientCa: empty } })).toContain(
-      "the client CA holds no certificate",
+      "the client CA contains no PEM certificate",
     );
     expect(await start({ tls: { cert: "/nowhere", key } })).toBe(
       "cannot read the TLS certificate in /nowhere: No such file or directory (os error 2)",
     );
     expect(await start({ listen: "wss://0.0.0.0:0", tls: good })).toContain("without authentication");
   });
+});
+
+it.each([
+  ["ws://0.0.0.0:0", [], true],
+  ["ws://[::]:0", [], true],
+  ["ws://0.0.0.0:0", ["--public-url", "https://build.example"], false],
+  ["ws://127.0.0.1:0", [], false],
+  ["wss://0.0.0.0:0", ["tls"], false],
+])("the command that listens on %s %j warns that nothing is encrypted: %s", async (listen, more, warns) => {
+  const certificate = ["--tls-cert", good.cert, "--tls-key", good.key];
+  const token = ["--ws-auth", "capability-token", "--ws-token-sha256", "ab".repeat(32)];
+  const flags = more[0] === "tls" ? certificate : more;
+  const server = await launch("ours", ["--listen", listen, ...token, ...flags]);
+  try {
+    await server.banner();
+  } finally {
+    await server.stop();
+  }
+  expect(server.stderr.includes("connections are not encrypted")).toBe(warns);
 });
 
 describe("a required client certificate", () => {
@@ -265,7 +287,7 @@ describe("certificates that change", () => {
     await using host = await connect(server.url, { ca: authority.ca });
 
     link(renewed.cert, "live.pem");
-    await becomes(() => lines.some((line) => line.includes("not that of the certificate")), "a complaint");
+    await becomes(() => lines.some((line) => line.includes("does not match the certificate")), "a complaint");
     expect(await serial(server.url)).toBe(before);
     link(renewed.key, "live.key");
     await becomes(async () => (await serial(server.url)) !== before, "the new certificate");
@@ -325,7 +347,7 @@ describe("certificates that change", () => {
     );
     expect(await fault(server.url, { ca, ...authority.issue("gone") })).toContain("not accepted");
     writeFileSync(clientCa, "");
-    await becomes(() => lines.some((line) => line.includes("holds no certificate")), "a complaint");
+    await becomes(() => lines.some((line) => line.includes("contains no PEM certificate")), "a complaint");
     expect(await fault(server.url, { ca })).toContain("requires a client certificate");
   });
 });
@@ -344,7 +366,7 @@ describe("strangers at a TLS port", () => {
     expect(await output(server.url, { ca: authority.ca })).toBe("hi\n");
   });
 
-  it("are never more than maxPendingConnections, and keep nobody out", async () => {
+  it("are never more than maxPendingConnections, and keep no one out", async () => {
     await using server = await listening(good, { limits: { ...limits, handshakeTimeoutMs: 60_000 } });
     const sockets = Array.from({ length: 12 }, () => net.connect(portOf(server.url), "127.0.0.1"));
     for (const socket of sockets) socket.on("error", () => {}).write("\x16");

@@ -6,15 +6,15 @@ export type TreeSnapshot = ReadonlyMap<BytePath, string>;
 
 /** `home` is shown as `~` in absolute links, so that trees in different places can be compared. */
 export function takeSnapshot(root: BytePath, home: BytePath = root): TreeSnapshot {
-  const found = new Map<BytePath, string>();
+  const snapshot = new Map<BytePath, string>();
   const visit = (relative: BytePath): void => {
     const path = joinPath(root, relative);
-    found.set(relative, describeEntry(path, home));
+    snapshot.set(relative, describeEntry(path, home));
     if (!lstatSync(onDisk(path)).isDirectory()) return;
     for (const name of namesIn(path)) visit(relative === "" ? name : joinPath(relative, name));
   };
   visit("");
-  return found;
+  return snapshot;
 }
 
 export const namesIn = (directory: BytePath): BytePath[] =>

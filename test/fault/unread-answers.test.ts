@@ -75,7 +75,7 @@ class Glutton {
   }
 }
 
-describe("answers that nobody reads", () => {
+describe("unread answers", () => {
   let directory: string;
   let path: string;
   let hash: string;

@@ -53,7 +53,7 @@ test("an executor is reached from every node, and every node that is lost is sur
   expect(fleet.list().map(({ id }) => id)).toEqual(["web-1"]);
 });
 
-/** A NATS server of somebody else, that wants to be one of the nodes. Returns what a spy on it got to read. */
+/** A foreign NATS server that tries to become one of the nodes. Returns what a spy on it could read. */
 async function pose(name: string, own: Issued | undefined, isNode = false): Promise<string[]> {
   const until = isNode ? /Route connection created/ : /Router connection closed|handshake error/;
   const [port, routePort] = [await freePort(), await freePort()];

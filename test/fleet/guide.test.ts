@@ -65,11 +65,11 @@ function steps(): Map<string, Block[]> {
   );
 }
 
-/** The same text for this machine, on which every machine of the page has an address and a directory of its own. */
-function here(script: string, machine: string): string {
+/** The same text for this machine, on which every machine of the page has its own address and directory. */
+function runOnMachine(script: string, machine: string): string {
   return script
     .replaceAll("server_name: nats-1", `server_name: ${machine}`)
-    .replaceAll("/usr/local/lib/node_modules/exec-server/", packageRoot)
+    .replaceAll("$(npm root --global)/exec-server/", packageRoot)
     .replaceAll("/etc/exec-server", join(directory, "executor"))
     .replaceAll("/etc/nats", join(directory, machine))
     .replaceAll(/nats-(\d)\.example\.com/g, "127.0.0.$1")
@@ -82,7 +82,7 @@ const environment = (): NodeJS.ProcessEnv => ({
 });
 
 async function run(script: string, machine = "nats-1"): Promise<string> {
-  const text = `set -euo pipefail\n${here(script, machine)}`;
+  const text = `set -euo pipefail\n${runOnMachine(script, machine)}`;
   const { stdout } = await promisify(execFile)("bash", ["-c", text], {
     cwd: directory,
     env: environment(),
@@ -103,7 +103,7 @@ async function start(name: string, script: string, machine: string): Promise<voi
   const place = name === "nats" ? machine : name;
   const earlier = running.get(place);
   if (earlier !== undefined) await end(earlier);
-  const child = spawn("bash", ["-c", `exec ${here(script, machine)}`], {
+  const child = spawn("bash", ["-c", `exec ${runOnMachine(script, machine)}`], {
     cwd: directory,
     env: environment(),
     stdio: ["ignore", "pipe", "pipe"],
@@ -160,7 +160,7 @@ async function localize(machine: string): Promise<void> {
       .replaceAll("0.0.0.0", `127.0.0.${machine.slice(-1)}`)
       .replaceAll("6222", `${ports[1]}`)
       .replaceAll(join(directory, "nats-1"), join(directory, machine));
-    await writeFile(file, here(text, machine));
+    await writeFile(file, runOnMachine(text, machine));
   }
 }
 
@@ -168,7 +168,7 @@ test("every step of the guide does what it says, from one machine to a cluster o
   expect([...steps().keys()]).toEqual([
     "1. One machine",
     "2. Machines elsewhere",
-    "3. Three nodes of NATS",
+    "3. Three NATS nodes",
     "An executor as a service",
   ]);
   const first = await follow("1. One machine");
@@ -199,7 +199,7 @@ test("every step of the guide does what it says, from one machine to a cluster o
     }
     await prepare(machine);
   }
-  expect(await follow("3. Three nodes of NATS")).toBe("hello through the cluster\n");
+  expect(await follow("3. Three NATS nodes")).toBe("hello through the cluster\n");
   for (const machine of ["nats-1", "nats-2"]) await end(running.get(machine)!);
   // The executor may still be on its way to the node that is left, for longer than a dial waits if the machine is slow.
   const said = await pollUntil(

@@ -28,25 +28,25 @@ afterAll(async () => {
 test("1 000 executors are listed when a fleet is opened, and one that comes and goes is told among their changes", async () => {
   const fleet = await openFleet({ servers: nats.url });
   try {
-    // Their program may pause while it answers; whoever is missing then is known by its next beat.
+    // Their program may pause while it answers; missing executors are then known by their next beat.
     expect(fleet.list().length).toBeGreaterThan(0);
     await expect
       .poll(() => fleet.list().map(({ id }) => id), { timeout: DEADLINE_MS })
       .toEqual(Array.from({ length: COUNT }, (_, at) => `fake-${String(at).padStart(5, "0")}`));
     expect(fleet.pick({ labels: { pool: "fake" } }).id).toMatch(/^fake-/);
     let changes = 0;
-    const told: string[] = [];
+    const events: string[] = [];
     const came = new Promise<void>((resolve) => {
       fleet.watch(({ kind, executor }) => {
         if (kind === "changed") changes += 1;
-        else told.push(`${kind} ${executor.id}`);
+        else events.push(`${kind} ${executor.id}`);
         if (kind === "left") resolve();
       });
     });
     executors.send({ join: "new-1" });
     await withDeadline(came, DEADLINE_MS, () => "the new executor");
-    expect(told).toEqual(["joined new-1", "left new-1"]);
-    // Every one of them tells a new load every 2 s.
+    expect(events).toEqual(["joined new-1", "left new-1"]);
+    // Each of them reports a new load every 2 s.
     await expect.poll(() => changes, { timeout: DEADLINE_MS }).toBeGreaterThan(COUNT);
     expect(fleet.list()).toHaveLength(COUNT);
   } finally {

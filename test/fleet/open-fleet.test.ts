@@ -117,7 +117,7 @@ test("hosts of one fleet share its connection to NATS and survive that NATS rest
   expect(fleet.list()).toHaveLength(3);
 });
 
-test("a watcher is told who joins, changes and leaves, and one that throws stops nobody", async () => {
+test("a watcher learns who joins, changes and leaves, and one that throws does not stop the others", async () => {
   const faults: string[] = [];
   const log = (message: string): void => void faults.push(message);
   await using fleet = await enter("all", { logger: { debug: log, info: log, warn: log, error: log } });
@@ -157,7 +157,7 @@ test("an executor that starts again is the same one in the list, and its hosts l
   expect(await host.closed).toMatchObject({ code: "SESSION_LOST" });
   const next = await fleet.connect("again");
   expect((await next.run(["echo", "on"])).stdout).toBe("on\n");
-  // The older one is still part of NATS, but nobody sees it leave.
+  // The older one is still connected to NATS, but does not appear to leave.
   expect(changes.filter((change) => !change.startsWith("changed"))).toEqual([]);
   await expect.poll(() => changes.at(-1), SOON).toBe("changed us");
   await next.close();
@@ -184,7 +184,7 @@ test("a fleet can be closed while NATS is away", async () => {
   await expect.poll(() => fleet.state, SOON).toBe("recovering");
   const before = performance.now();
   await fleet.close();
-  // Its host would go on trying for half a minute.
+  // Its host would keep trying for half a minute.
   expect(performance.now() - before).toBeLessThan(15_000);
   expect(host.state).toBe("closed");
   await nats.start();
@@ -218,7 +218,7 @@ test.each([
 });
 
 test.each([
-  [{ servers: "nats://127.0.0.1:1" }, "CONNECTION_CLOSED", "failed to connect to NATS: connection refused"],
+  [{ servers: "nats://127.0.0.1:1" }, "CONNECTION_REFUSED", "failed to connect to NATS: connection refused"],
   [{ servers: [] }, "USAGE", "a fleet needs at least one NATS server"],
   [{ servers: "nats://h", inbox: "a.b" }, "USAGE", "`inbox` must have"],
 ])("a fleet at %j is not opened", async (address, code, message) => {

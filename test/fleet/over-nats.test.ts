@@ -28,8 +28,8 @@ afterAll(async () => {
 
 const open = (): Promise<Host> => connect((signal) => scene.dial(signal));
 
-test("an executor that is not there is told before any timeout", async () => {
-  // It has no time limit of its own: without an answer of NATS it would wait for ever.
+test("an executor that is not there is reported before any timeout", async () => {
+  // It has no time limit: without an answer from NATS it would wait forever.
   await expect(withDeadline(scene.dial(undefined, "nobody"), 30_000, () => "an answer")).rejects.toThrow(
     "failed to connect to executor nobody: no executor of this name is connected to the fleet",
   );

@@ -64,7 +64,7 @@ async function echo(text: string): Promise<string> {
 }
 
 const LOST = "the connection to the fleet is lost";
-const BACK = "connected to the fleet again";
+const BACK = "reconnected to the fleet";
 const backAgain = (): Promise<void> => expect.poll(() => lines, SOON).toContain(BACK);
 
 test("an executor whose key file is gone while NATS restarts comes back all the same", async () => {
@@ -77,7 +77,7 @@ test("an executor whose key file is gone while NATS restarts comes back all the 
   await restart();
   await backAgain();
   expect(await echo("two")).toBe("two\n");
-  // Something that nobody writes to is there instead.
+  // A pipe without a writer is there instead.
   rmSync(key);
   execFileSync("mkfifo", [key]);
   await restart();
@@ -91,7 +91,7 @@ test("an executor that NATS does not let in again says why, once, and comes back
   const refused = (line: string): boolean => line.includes("authentication error");
   await expect.poll(() => heard.filter(refused).length, SOON).toBeGreaterThan(5);
   expect(lines.filter((line) => line !== LOST)).toEqual([
-    expect.stringMatching(/^the fleet cannot be joined again yet: it refused the login \(.*authorization/i),
+    expect.stringMatching(/^cannot rejoin the fleet yet: it refused the login \(.*authorization/i),
   ]);
   await restart();
   await backAgain();
@@ -104,9 +104,9 @@ test("a NATS server that allows short messages only is told, breaks nothing, and
   await expect
     .poll(() => lines, SOON)
     .toContainEqual(
-      expect.stringContaining("allows messages of 1024 bytes only: set its max_payload to 1MB"),
+      expect.stringContaining("allows messages of 1024 bytes at most: set its max_payload to 1MB"),
     );
-  await expect(echo("short")).rejects.toThrow("allows messages of 1024 bytes only");
+  await expect(echo("short")).rejects.toThrow("allows messages of 1024 bytes at most");
   expect(lines).not.toContain(BACK);
   await restart();
   await backAgain();

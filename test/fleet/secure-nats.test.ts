@@ -82,7 +82,11 @@ test.each([
     { nkey: "/nonexistent/key" },
     /cannot read the nkey of the fleet in \/nonexistent\/key/,
   ],
-  ["a file without a seed", { nkey: "/etc/hostname" }, /the file \/etc\/hostname holds no seed of an nkey/],
+  [
+    "a file without a seed",
+    { nkey: "/etc/hostname" },
+    /the file \/etc\/hostname does not contain an nkey seed/,
+  ],
 ])("with %s, connecting fails with a reason", async (_, change: Record<string, string>, reason) => {
   const servers = change["servers"] === "plain" ? { servers: nats.url } : {};
   const fleet = { ...secure(), ...change, servers: secure().servers, ...servers };
@@ -92,7 +96,7 @@ test.each([
 test("a key of another certificate is named before anything is connected to", async () => {
   const { key } = authority.issue("other");
   await expect(connect({ fleet: { ...secure(), key }, id: "a" }, LIMITED)).rejects.toThrow(
-    `the key of the fleet in ${key} is not that of the certificate in ${own.cert}`,
+    `the fleet's key in ${key} does not match its certificate in ${own.cert}`,
   );
 });
 
@@ -107,7 +111,7 @@ test("what is wrong with the certificate of NATS is said with a remedy", async (
   );
   using stranger = createAuthority();
   expect(await open(authority.issue("right"), stranger.ca)).toBe(
-    "failed to connect to NATS: the server's certificate is not trusted (UNABLE_TO_VERIFY_LEAF_SIGNATURE); if it is right, give its authority with `ca`, and connect with tls://",
+    "failed to connect to NATS: the server's certificate is not trusted (UNABLE_TO_VERIFY_LEAF_SIGNATURE); if it is genuine, pass its authority with `ca`, and connect with tls://",
   );
 });
 
@@ -116,21 +120,21 @@ test("what is no NATS server, or none with TLS, is said with a remedy", async ()
   const fault = (servers: string): Promise<unknown> =>
     openBus({ servers }, { timeoutMs: 30_000 }).catch((error: Error) => error.message);
   expect(await fault(plain.url.replace("nats:", "tls:"))).toBe(
-    "failed to connect to NATS: the server does not speak TLS; connect with nats:// only if it is meant to do without",
+    "failed to connect to NATS: the server does not speak TLS; connect with nats:// only if it is meant to run without TLS",
   );
   const mail = createServer((socket) => void socket.on("error", () => {}).end("220 mail ready\r\n"));
   await once(mail.listen(0, "127.0.0.1"), "listening");
   const { port } = mail.address() as AddressInfo;
   expect(await fault(`nats://127.0.0.1:${port}`)).toBe(
-    "failed to connect to NATS: what answers there is not a NATS server (it does not greet like one); check the address and the port",
+    "failed to connect to NATS: the server there is not a NATS server (it sends no NATS greeting); check the address and the port",
   );
   mail.close();
 });
 
-test("a server that lets nobody in without a certificate is given up with a remedy", async () => {
+test("a server that rejects clients without a certificate is given up with a remedy", async () => {
   const { servers, ca } = secure();
   await expect(openBus({ servers, ca }, { timeoutMs: 2_000 })).rejects.toThrow(
-    "failed to connect to NATS: it did not let this program in in time; check the address, and `cert` and `key` if it wants a certificate",
+    "failed to connect to NATS: it did not accept the login in time; check the address, and `cert` and `key` if it requires a certificate",
   );
 });
 
@@ -138,7 +142,7 @@ test.each([
   ["IP:127.0.0.1", undefined],
   [
     "DNS:localhost",
-    /is for another name \(.*IP: 127\.0\.0\.1 is not in the cert's list.*\); connect by a name that it holds/,
+    /is for another name \(.*IP: 127\.0\.0\.1 is not in the cert's list.*\); connect by a name in the certificate/,
   ],
   ["IP:127.0.0.9", /does not match certificate's altnames/],
 ])(

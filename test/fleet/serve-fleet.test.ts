@@ -117,7 +117,7 @@ test("a client runs a command on an executor, with the token of its server", asy
   );
 });
 
-test("a newer executor of the same name takes over, and the older one serves nobody any more", async () => {
+test("a newer executor of the same name takes over, and the older one no longer serves anyone", async () => {
   let replaced = 0;
   const older = await executor("a", {}, { replaced: () => void (replaced += 1) });
   const host = await connect({ fleet: client(), id: "a" }, { token: TOKEN, recoveryTimeoutMs: 0 });
@@ -132,7 +132,7 @@ test("a newer executor of the same name takes over, and the older one serves nob
   await Promise.all([older.close(), newer.close()]);
 });
 
-test("everyone is told at once that an executor is cordoned, that it is not any more, and that it drains", async () => {
+test("everyone learns at once that an executor is cordoned, that it is not any more, and that it drains", async () => {
   const server = await executor("a");
   const bus = await NatsBus.open(natsOptions(client()));
   const roster = new Roster(bus, new Mailboxes(bus, "_INBOX.client", () => true));
@@ -187,7 +187,7 @@ test("an executor cannot pose as another one", async () => {
   );
 });
 
-test("whoever NATS does not know is told", async () => {
+test("a user that NATS does not know gets an error", async () => {
   const fleet = { ...client(), password: "wrong" };
   await expect(connect({ fleet, id: "a" }, { token: TOKEN })).rejects.toThrow(
     /failed to connect to NATS: .*Authorization/i,
@@ -196,12 +196,12 @@ test("whoever NATS does not know is told", async () => {
 
 test.each([
   [{ servers: [] }, "a fleet needs at least one NATS server"],
-  [{ servers: "http://h" }, 'invalid server of a fleet "http://h"'],
-  [{ servers: "nats://user:pass@h" }, "invalid server of a fleet"],
-  [{ servers: "nats://h", user: "x" }, "a user of a fleet needs both: `user` and `password`"],
+  [{ servers: "http://h" }, 'invalid fleet server "http://h"'],
+  [{ servers: "nats://user:pass@h" }, "invalid fleet server"],
+  [{ servers: "nats://h", user: "x" }, "a fleet login by user needs both `user` and `password`"],
   [
     { servers: "nats://h", nkey: "/n", user: "x", password: "y" },
-    "with one of `credentials`, `nkey` and `user`",
+    "only one of `credentials`, `nkey` and `user`",
   ],
   [{ servers: "nats://h", ca: "/ca" }, "`ca`, `cert` and `key` need servers with tls://"],
   [{ servers: ["nats://h", "tls://h"] }, "either all servers of a fleet have tls://, or none"],

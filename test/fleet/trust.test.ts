@@ -41,7 +41,7 @@ afterAll(async () => {
   await nats[Symbol.asyncDispose]();
 });
 
-/** Tries to receive from and to publish to these subjects as somebody. Returns what NATS denied, and what came. */
+/** Tries to receive from and to publish to these subjects as a user. Returns what NATS denied, and what arrived. */
 async function attack(
   user: User,
   { read, write }: { read: readonly string[]; write: readonly string[] },
@@ -64,7 +64,7 @@ async function attack(
   return { denied: [...denied].toSorted(), received };
 }
 
-/** Somebody who may do it uses an executor. */
+/** A permitted user uses an executor. */
 async function useExecutor(id: string, user: User = "olga"): Promise<string> {
   await using host = await connect({ fleet: nats.address(user), id }, LIMITED);
   return (await host.run(["echo", "private"])).stdout;
@@ -79,7 +79,7 @@ test("everyone can do what the example permits", async () => {
   }
 });
 
-test("an executor reads nothing that is for another one or for clients, and tells nothing in their names", async () => {
+test("an executor reads nothing that is for another one or for clients, and cannot speak in their names", async () => {
   const read = [
     ">",
     "exec.>",
@@ -99,7 +99,7 @@ test("an executor reads nothing that is for another one or for clients, and tell
   expect(received).toEqual([]);
 });
 
-test("what a denied subscription would have received can be received by whoever may", async () => {
+test("what a denied subscription would have received can be received by permitted users", async () => {
   const { denied, received } = await attack("web-2", { read: ["exec.web-2.>"], write: [] }, () =>
     useExecutor("web-2"),
   );
@@ -166,7 +166,7 @@ test.each([
   });
 });
 
-test("whoever has no key that is listed cannot log in", async () => {
+test("a client without a listed key cannot log in", async () => {
   const nkey = join(nats.authority.directory, "stranger.nk");
   await writeFile(nkey, nkeys.createUser().getSeed());
   const { nkey: _, inbox: __, ...bare } = nats.address("olga");
@@ -174,14 +174,14 @@ test("whoever has no key that is listed cannot log in", async () => {
     await expect(openBus(stranger, TIMEOUT)).rejects.toThrow(/failed to connect to NATS: .*Authorization/i);
 });
 
-test("a NATS server with a certificate of somebody else is not trusted", async () => {
+test("a NATS server with a certificate of someone else is not trusted", async () => {
   using others = createAuthority();
   await expect(openBus({ ...nats.address("olga"), ca: others.ca }, TIMEOUT)).rejects.toThrow(
     "failed to connect to NATS: the server's certificate is not trusted (UNABLE_TO_VERIFY_LEAF_SIGNATURE)",
   );
 });
 
-test("whoever stands in for NATS and does without TLS learns nothing", async () => {
+test("an impostor of NATS without TLS learns nothing", async () => {
   let received = 0;
   const impostor = createServer((socket) => {
     socket.on("error", () => {});
@@ -195,7 +195,7 @@ test("whoever stands in for NATS and does without TLS learns nothing", async () 
     const { nkey: _, ...bare } = nats.address("olga");
     const fleet = { ...bare, servers, user: "olga", password: "a secret" };
     await expect(openBus(fleet, TIMEOUT)).rejects.toThrow(
-      "the server does not speak TLS; connect with nats:// only if it is meant to do without",
+      "the server does not speak TLS; connect with nats:// only if it is meant to run without TLS",
     );
     expect(received).toBe(0);
   } finally {

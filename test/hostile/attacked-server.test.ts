@@ -4,7 +4,7 @@ import { MachineStalls } from "../fixtures/machine-stalls.ts";
 import { AttackedServer, MAX_LATENCY_MS } from "./attacked-server.ts";
 
 describe("what the hostile suite measures", () => {
-  it("is well within its bounds on a server that nobody attacks", async () => {
+  it("is well within its bounds on a server that is not under attack", async () => {
     await using target = await AttackedServer.start();
     await target.expectUnharmed("no attack");
   });

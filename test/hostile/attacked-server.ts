@@ -62,7 +62,7 @@ export class AttackedServer implements AsyncDisposable {
     return openSession(this.server.url, { onNotification });
   }
 
-  /** Asserts that nobody else had to wait since the last check. */
+  /** Asserts that other clients did not have to wait since the last check. */
   async expectPrompt(what: string, mostMs = MAX_LATENCY_MS): Promise<void> {
     const { requests, worstMs, worstRawMs } = await this.#bystander.report();
     expect(requests, what).toBeGreaterThanOrEqual(MIN_REQUESTS);

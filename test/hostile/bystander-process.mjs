@@ -6,7 +6,7 @@ import { WebSocket } from "ws";
 
 const [url, serverPid] = [process.argv[2] ?? "", Number(process.argv[3])];
 const PAUSE_MS = 3;
-/** An answer that took longer is told with its time, so that a pause of the machine can be taken away from it. */
+/** A slower answer is reported with its time, so that a pause of the machine can be subtracted from it. */
 const SLOW_MS = 50;
 /** Of all processes alike. */
 const now = () => Number(process.hrtime.bigint()) / 1e6;

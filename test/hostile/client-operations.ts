@@ -178,6 +178,11 @@ const processOperations: Operation[] = [
     value: z.array(event),
   },
   {
+    name: "rename",
+    run: async (host) => (await host.attachKept("kept", { mode: "control" })).rename("other"),
+    value: nothing,
+  },
+  {
     name: "detach",
     run: async (host) => (await host.attachKept("kept", { mode: "control" })).detach(),
     value: nothing,
@@ -267,6 +272,7 @@ const fileOperations: Operation[] = [
         size,
         mode,
         modified: date.or(nothing),
+        special: z.enum(["pipe", "socket", "block device", "character device"]).optional(),
       }),
     ),
   },

@@ -98,7 +98,7 @@ async function answered(request: Promise<unknown>): Promise<void> {
 }
 
 describe("a server that has no descriptor left", () => {
-  it("ends processes, tells their ends, and goes on when there are some again", () =>
+  it("ends processes, reports their ends, and continues when there are some again", () =>
     withSeed(async () => {
       const random = randomOf("descriptors");
       for (let round = 0; round < ROUNDS * hostileRounds; round++) {

@@ -1,11 +1,11 @@
 import { SeededRandom } from "../fault/seeded-random.ts";
 
 const DEFAULT_SEED = 20_261_116;
-const given = process.env["HOSTILE_SEED"];
+const seed = process.env["HOSTILE_SEED"];
 
 /** HOSTILE_SEED repeats a failed run; `random` picks a new seed. */
 export const hostileSeed =
-  given === "random" ? Math.floor(Math.random() * 2 ** 32) : Number(given ?? DEFAULT_SEED);
+  seed === "random" ? Math.floor(Math.random() * 2 ** 32) : Number(seed ?? DEFAULT_SEED);
 
 /** The long form repeats the random part of each attack this many times. */
 export const hostileRounds = Number(process.env["HOSTILE_ROUNDS"] ?? 1);

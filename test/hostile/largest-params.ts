@@ -23,7 +23,10 @@ export interface Surroundings {
 const MAX_VALUES = 262_000;
 /** The wire allows 16 384 different keys. */
 const MAX_KEYS = 16_300;
-const LONG_CHARACTERS = 32 * 1024 * 1024;
+/** The wire allows 8 Mi characters of text, some of which are around the string. */
+const MAX_TEXT = 8 * 1024 * 1024 - 64 * 1024;
+const MAX_DATA = 32 * 1024 * 1024;
+const DATA = /^(?:chunk|.*Base64)$/;
 const UNITS = ["x", "x/", "../", "*"];
 const EXTREME_NUMBERS = [0, 1, 65_535, 2 ** 31, Number.MAX_SAFE_INTEGER, 2 ** 64];
 
@@ -64,7 +67,7 @@ function growths(schema: Schema, field: string, around: Surroundings): Growth[] 
         kind: "long",
         name: `: ${unit} again and again`,
         make: () =>
-          `${small(schema, field, 0, around) as string}${unit.repeat(LONG_CHARACTERS / unit.length)}`,
+          `${small(schema, field, 0, around) as string}${unit.repeat((DATA.test(field) ? MAX_DATA : MAX_TEXT) / unit.length)}`,
       }));
     default:
       return [];
@@ -80,7 +83,8 @@ function manyElements(
   field: string,
   { around, areEqual }: { around: Surroundings; areEqual: boolean },
 ): Growth {
-  const length = Math.floor(MAX_VALUES / valuesIn(small(element, field, 0, around)));
+  const one = small(element, field, areEqual ? 0 : MAX_VALUES, around);
+  const length = Math.floor(Math.min(MAX_VALUES / valuesIn(one), MAX_TEXT / JSON.stringify(one).length));
   return {
     kind: "many",
     name: `: ${length} ${areEqual ? "equal" : "different"} elements`,

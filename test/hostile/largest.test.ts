@@ -75,7 +75,7 @@ const hint: Hint = (field, random): Json | undefined => {
   }
 };
 
-/** The same for many requests side by side, each about something of its own. */
+/** The same for many requests side by side, each about something different. */
 const hintOfBurst: Hint = (field, random) => {
   switch (field) {
     case "processId":
@@ -151,6 +151,18 @@ it("the largest legal message of any method delays no other client", () =>
         ))
           await send(target, params, random);
     await target.expectUnharmed("afterwards");
+  }));
+
+it("more text than a request may have delays no other client", () =>
+  withSeed(async () => {
+    await using target = await startTarget();
+    const random = randomOf("text");
+    const long = "x/".repeat(16 * 1024 * 1024);
+    const pieces = Array.from({ length: 32 }, () => long.slice(0, 1024 * 1024));
+    for (const [name, names] of Object.entries({ "one name": [long], "many names": pieces })) {
+      const params = { method: "fs/hash", name, make: () => ({ path: `file://${base}`, names }) } as const;
+      expect(await send(target, { kind: "long", ...params }, random), name).toContain("characters");
+    }
   }));
 
 /** Each of these has delayed others before. */

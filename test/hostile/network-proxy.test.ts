@@ -250,7 +250,7 @@ describe("the proxy of a process", () => {
       const sockets = Array.from({ length: 2_000 }, (_, index) => {
         const socket = net.connect({ port: index % 2 === 0 ? http : socks, host: "127.0.0.1" });
         socket.on("error", () => {});
-        // Nobody ever answers these questions.
+        // These questions are never answered.
         socket.write("GET http://asked.test/ HTTP/1.1\r\n\r\n".repeat(20));
         return socket.resume();
       });

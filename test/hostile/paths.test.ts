@@ -72,7 +72,7 @@ function tells({ result }: Answer): boolean {
 }
 
 describe("paths of every kind below roots", () => {
-  it("never lead out of them: nothing there is told, changed or watched", () =>
+  it("never lead out of them: nothing there is reported, changed or watched", () =>
     withSeed(async () => {
       using tree = new RootedTree(NOBODY);
       await using target = await AttackedServer.start({

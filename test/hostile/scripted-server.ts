@@ -16,7 +16,7 @@ export interface Tampering {
   result?(method: string, nth: number, honest: unknown): unknown;
   /** The same for the params of a notification; a list is sent one by one. */
   params?(method: string, nth: number, honest: Fields): readonly unknown[];
-  /** Told of every message in either direction before it is acted on. */
+  /** Called for every message in either direction before it is acted on. */
   moment?(index: number): void;
 }
 
@@ -32,6 +32,7 @@ const EXTENSIONS = [
   "process/flow",
   "process/snapshot",
   "process/list",
+  "process/rename",
   "process/list.after",
   "process/list.usage",
   "process/attach",
@@ -351,12 +352,15 @@ function fileAnswer(method: string, params: Fields): unknown {
     case "fs/canonicalize":
       return { path: "file:///w/real" };
     case "fs/readDirectory": {
-      const details =
-        params["detailed"] === true ? { isSymlink: false, mode: 0o644, size: 4, modifiedAtMs: 1e12 } : {};
+      const isDetailed = params["detailed"] === true;
+      const details = isDetailed ? { isSymlink: false, mode: 0o644, size: 4, modifiedAtMs: 1e12 } : {};
       return {
         entries: [
           { fileName: "a", isDirectory: false, isFile: true, ...details },
           { fileName: "b", isDirectory: true, isFile: false, ...details },
+          ...(isDetailed
+            ? [{ fileName: "c", isDirectory: false, isFile: false, ...details, special: "socket" }]
+            : []),
         ],
       };
     }

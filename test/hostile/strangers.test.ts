@@ -11,7 +11,7 @@ import { Crowd } from "./strangers.ts";
 
 const AT_ONCE = 150;
 const MAX_PENDING = 60;
-/** Time enough for those who are no strangers, whatever the machine does. */
+/** Long enough for well-behaved clients, whatever the machine does. */
 const DEADLINES = ["--handshake-timeout-ms", "4000", "--initialize-timeout-ms", "4500"];
 const GONE_MS = 60_000;
 

@@ -56,7 +56,7 @@ interface Wanted {
   readonly url: string;
 }
 
-/** The ways to ask for something large; each resolves with the hash of what came. */
+/** Ways to request something large; each resolves with the hash of the result. */
 const WAYS: Readonly<Record<string, (client: UnreadingClient, wanted: Wanted) => Promise<string>>> = {
   "fs/readFile": (client, { path }) => client.hashOf("fs/readFile", { path: `file://${path}` }),
   "buffered http/request": (client, { id, url }) =>

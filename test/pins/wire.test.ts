@@ -47,6 +47,7 @@ it("a client may send these requests", () => {
     "process/flow",
     "process/list",
     "process/read",
+    "process/rename",
     "process/resize",
     "process/signal",
     "process/snapshot",
@@ -126,7 +127,14 @@ it("methods need these rights", () => {
       "process/times",
       "process/wait",
     ],
-    control: ["process/closeStdin", "process/resize", "process/signal", "process/terminate", "process/write"],
+    control: [
+      "process/closeStdin",
+      "process/rename",
+      "process/resize",
+      "process/signal",
+      "process/terminate",
+      "process/write",
+    ],
     info: ["environment/info", "environment/status", "server/status"],
     settings: ["environmentConfig/read"],
     readFiles: [
@@ -185,6 +193,7 @@ it("requests keep their order, pass others and have a lane of their own by this 
     "process/start": "processId",
     "process/attach": "processId",
     "process/detach": "processId",
+    "process/rename": "processId",
     "process/read": "processId always",
     "process/flow": "processId always",
     "process/resize": "processId always",
@@ -222,6 +231,7 @@ it("errors have these numbers", () => {
 it("the wire has these limits", () => {
   expect({ ...limits }).toEqual({
     MAX_JSON_VALUES: 262144,
+    MAX_TEXT_CHARACTERS: 8_388_608,
     MAX_DIFFERENT_KEYS: 16384,
     MAX_ID_CHARACTERS: 8192,
     MAX_MESSAGE_BYTES: 67108864,

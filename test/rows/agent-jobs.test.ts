@@ -72,7 +72,7 @@ describe("spawn_agents_on_csv", () => {
     );
   });
 
-  it("writes to a new file beside the input unless it is told otherwise", async () => {
+  it("writes to a new file beside the input by default", async () => {
     writeCats(2);
     const { text } = await spawn({ id_column: "name" });
     const { output_csv_path } = JSON.parse(text) as { output_csv_path: string };
@@ -106,7 +106,7 @@ describe("spawn_agents_on_csv", () => {
     [{ instruction: " " }, /^spawn_agents_on_csv: instruction is empty$/],
     [{ instruction: "Pet {dog}." }, /\{dog\} is not a column of the input/],
     [{ id_column: "id" }, /agent_jobs_input\.csv has no column 'id' for ids/],
-    [{ max_concurrency: 0 }, /max_concurrency must be a whole number from 1 on/],
+    [{ max_concurrency: 0 }, /max_concurrency must be a whole number of at least 1/],
     [{ output_schema: { type: 5 } }, /schema/],
     [{ output_csv_path: "/var/tmp/outside.csv" }, /outside\.csv/],
   ])("gives a mistake back to the model: %j", async (args, expected) => {

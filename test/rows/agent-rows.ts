@@ -16,7 +16,7 @@ import {
   ResponsesEndpoint,
 } from "../fixtures/scripted-model.mjs";
 
-/** How the agent of one item behaves. It is told which of its item's requests this is, from 1. */
+/** Behaviour of one item's agent. It gets the number of the item's request, from 1. */
 export type Behaviour = (scene: {
   readonly asked: ModelRequest;
   readonly response: ServerResponse;

@@ -112,7 +112,7 @@ test("a job ends at once if commands can be confined nowhere, before anything wa
     good(scene);
   };
   await expect(run(1, { "row-1": counting }, { sandbox: "workspace-write" })).rejects.toThrow(
-    /^the machine does not take the rows: bare: .*the sandbox is unavailable: bwrap was not found/,
+    /^the machine refuses the rows: bare: .*the sandbox is unavailable: bwrap was not found/,
   );
   expect(turns).toBe(0);
 });
@@ -120,6 +120,6 @@ test("a job ends at once if commands can be confined nowhere, before anything wa
 test("a machine without the directory gets no agents", async () => {
   fleet.add("able", { slots: 8 });
   await expect(run(1, { "row-1": good }, { cwd: join(directory, "nowhere") })).rejects.toThrow(
-    /^the machine does not take the rows: able: .*nowhere/,
+    /^the machine refuses the rows: able: .*nowhere/,
   );
 });

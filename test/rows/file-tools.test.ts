@@ -71,8 +71,8 @@ it("a directory is listed", async () => {
 
 it.each<[string, object, string]>([
   ["read_file", { path: "none.txt" }, "none.txt"],
-  ["read_file", { path: "bytes" }, "bytes is not a text file in UTF-8; use exec_command"],
-  ["read_file", { path: "twice.txt", offset: 0 }, "offset must be a whole number from 1 on"],
+  ["read_file", { path: "bytes" }, "bytes is not a UTF-8 text file; use exec_command"],
+  ["read_file", { path: "twice.txt", offset: 0 }, "offset must be a whole number of at least 1"],
   ["read_file", {}, "read_file: path is missing"],
   ["write_file", { path: "twice.txt/below", content: "" }, "twice.txt"],
   ["edit_file", { path: "twice.txt", old_text: "a", new_text: "b" }, "twice.txt contains old_text 2 times"],

@@ -149,7 +149,7 @@ it("each item whose agent misbehaves ends as documented, and none holds up anoth
   });
 });
 
-it("an agent is told why its report was refused", async () => {
+it("an agent learns why its report was refused", async () => {
   const ids = ["reports twice", "reports for another item", "reports what does not fit"];
   const behaviours = Object.fromEntries(ids.map((id) => [id, MISBEHAVING[id]![0]]));
   await using endpoint = await endpointOf(behaviours);
@@ -159,7 +159,7 @@ it("an agent is told why its report was refused", async () => {
   expect(told).toContain("the agent reported a second time; this item has failed");
   expect(told).toContain("the agent reported for another item");
   expect(told).toContain("/score must be number; correct it and report once more");
-  // Whoever has failed may hear it, but call nothing more.
+  // A failed agent may learn of it, but not call anything more.
   const last = endpoint.requests.filter(({ tool_choice }) => tool_choice === "none");
   expect(last).toHaveLength(ids.length);
 });

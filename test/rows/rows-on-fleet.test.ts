@@ -118,15 +118,15 @@ describe("where rows run", () => {
     const other = fleet.add("other", { labels: { zone: "eu" } });
     other.cordon();
     fleet.add("elsewhere", { labels: { zone: "us" } });
-    const told: (string | undefined)[] = [];
+    const waits: (string | undefined)[] = [];
     const summary = map("true", {
       on: { zone: "eu" },
       onProgress: ({ waiting }) => {
-        if (waiting !== told.at(-1)) told.push(waiting);
+        if (waiting !== waits.at(-1)) waits.push(waiting);
       },
     });
     const says = (text: string): Promise<void> =>
-      expect.poll(() => told.at(-1), { timeout: 20_000 }).toBe(text);
+      expect.poll(() => waits.at(-1), { timeout: 20_000 }).toBe(text);
     await says("2 machines match: 1 full (1 of 1 slots), 1 cordoned");
     other.leave();
     await says("1 machine matches, full (1 of 1 slots)");
@@ -135,7 +135,7 @@ describe("where rows run", () => {
     other.isListed = true;
     other.cordon("ready");
     expect(await summary).toMatchObject({ completed: 2 });
-    expect(told.slice(3)).toEqual(["1 machine matches, being connected to", undefined]);
+    expect(waits.slice(3)).toEqual(["1 machine matches, being connected to", undefined]);
     await host.close();
   });
 
@@ -196,7 +196,7 @@ describe("where rows run", () => {
 });
 
 describe("a machine that is lost", () => {
-  /** Two machines, and one row that runs on the first of them until it is told to end. */
+  /** Two machines, and one row that runs on the first of them until it is released. */
   async function lostDuringRow(options: Options = {}): Promise<{
     readonly lost: FakeMachine;
     readonly summary: ReturnType<typeof map>;
@@ -305,7 +305,7 @@ describe("a machine that is lost", () => {
     ]);
   });
 
-  test("a short interruption is survived: the row goes on", async () => {
+  test("a short interruption is survived: the row continues", async () => {
     const { lost, summary } = await lostDuringRow({ lostAfterMs: 20_000 });
     lost.mend();
     create("late");
@@ -353,7 +353,7 @@ describe("a machine that refuses", () => {
     fleet.add("a", { refusal: 401 });
     fleet.add("b");
     await expect(map("", { argv: ["no-such-tool"] })).rejects.toThrow(
-      /^none of 2 machines takes the rows: a: .*refuses everybody.*; b: cannot start no-such-tool in /,
+      /^none of 2 machines accepts the rows: a: .*refuses everybody.*; b: cannot start no-such-tool in /,
     );
     expect(fleet.watchers).toBe(0);
   });
@@ -451,7 +451,7 @@ describe("a job that is resumed", () => {
     expect(results()[0]).toMatchObject({ attempt_count: "2", result_json: '"by 2"' });
   });
 
-  test("may go on with one host", async () => {
+  test("may continue with one host", async () => {
     interrupted([{ index: 0, attempt: 1, host: "a" }]);
     const server = createServer({ environment: { PATH: SERVER_PATH } });
     const options = { input: at("in.csv"), output: at("out.csv"), argv: ["sh", "-c", SCRIPT], resume: true };

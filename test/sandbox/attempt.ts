@@ -79,7 +79,7 @@ export interface CallStep {
   readonly params?: object;
 }
 
-/** What somebody does outside meanwhile: a shell script. */
+/** What a bystander does outside meanwhile: a shell script. */
 interface BystanderStep {
   readonly outside: string;
 }

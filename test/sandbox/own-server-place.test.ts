@@ -6,7 +6,7 @@ import { serve } from "../../src/server/index.ts";
 
 const PLACE = `/tmp/exec-server-${process.geteuid!()}`;
 
-/** Everything by which the place could become the program's own prints a word. */
+/** Prints a word for every way in which the directory could become the program's own. */
 const TAKE = `
   cd /tmp || exit 1
   mkdir "$1" 2>/dev/null && echo made

@@ -67,7 +67,7 @@ export class Place {
     };
   }
 
-  /** By which the kernel finds the denied file without a path. */
+  /** Handle with which the kernel finds the denied file without a path. */
   get secretHandle(): string {
     const script = String.raw`my $h = pack("Lx4", 128) . "\0" x 128; my $m = "\0" x 8; my $p = "$secrets/file";
       sys("name_to_handle_at", -100, $p, $h, $m, 0) == 0 or exit; print unpack("H*", substr($h, 0, 8 + unpack("L", $h)))`;

@@ -59,7 +59,7 @@ export class World implements AsyncDisposable {
   readonly #options: WorldOptions;
   readonly #root: string;
   readonly #secret = randomBytes(16).toString("hex");
-  /** Nobody has this number, so seeing it means having seen who owns a file. */
+  /** An unused number, so seeing it means having seen the owner of a file. */
   readonly #owner = randomInt(1_000_000, 2_000_000_000);
   readonly #listeners = new Listeners();
   readonly #servers = new Map<ServerName, { server: ServerProcess; peer: RawPeer; port: string }>();
@@ -136,7 +136,7 @@ export class World implements AsyncDisposable {
     const hasEscapedSince = this.#proofOf(attempt, place, ended.output);
     if (attempt.proof === "survival") {
       writeFileSync(join(place.work, "over"), "");
-      // Whoever still lives sees it.
+      // Surviving processes see it.
       await awaitNoneLeft(place.id, [], PROOF_DEADLINE_MS).catch(() => {});
     }
     const mustEscape = ended.succeeded && !(this.#options.sandboxed && ended.without === "nothing");

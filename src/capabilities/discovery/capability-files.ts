@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { isUtf8 } from "node:buffer";
+import { resultOr } from "../../native/result-or.ts";
 import type { Location } from "../files/location.ts";
 import { Turns } from "../turns.ts";
 
@@ -20,7 +21,7 @@ export class CapabilityFiles {
   /** Undefined if the file does not exist or cannot be used. */
   async read(location: Location): Promise<TextFile | undefined> {
     if (this.#turns.over) await this.#turns.next();
-    const stat = location.statOrNothing();
+    const stat = location.statIfExists();
     if (stat === undefined || !stat.isFile()) return undefined;
     const { uri } = location;
     if (stat.size > MAX_FILE_BYTES)
@@ -64,7 +65,8 @@ export function describeInvalidUtf8(bytes: Buffer): string {
   // The longest valid prefix, found by bisection.
   for (let low = 0, high = bytes.length; low <= high; ) {
     const middle = (low + high) >> 1;
-    if (isDecodable(decoder, bytes.subarray(0, middle))) {
+    const prefix = bytes.subarray(0, middle);
+    if (resultOr(undefined, () => decoder.decode(prefix)) !== undefined) {
       valid = middle;
       low = middle + 1;
     } else {
@@ -72,13 +74,4 @@ export function describeInvalidUtf8(bytes: Buffer): string {
     }
   }
   return `invalid utf-8 sequence of 1 bytes from index ${valid}`;
-}
-
-function isDecodable(decoder: { decode(bytes: Uint8Array): string }, bytes: Uint8Array): boolean {
-  try {
-    decoder.decode(bytes);
-    return true;
-  } catch {
-    return false;
-  }
 }

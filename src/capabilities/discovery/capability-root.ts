@@ -1,7 +1,9 @@
 import { CapabilityError } from "../../base/errors.ts";
+import { resultOr } from "../../native/result-or.ts";
 import { fileError } from "../files/file-error.ts";
 import type { Location } from "../files/location.ts";
 import { walk } from "../files/walk.ts";
+import { isObject, type Members, parseMembers } from "./plugin-manifest.ts";
 import { CapabilityFiles, directoryOf, manifestLocations, type TextFile } from "./capability-files.ts";
 
 export interface Plugin {
@@ -79,8 +81,9 @@ async function checkDirectory(root: Location): Promise<void> {
 async function readPlugin(root: Location, files: CapabilityFiles): Promise<Plugin | undefined> {
   const manifest = await readManifest(root, files);
   if (manifest === undefined) return undefined;
-  const members = parseObject(manifest.contents);
-  // The manifest may define servers inline; there is no file then.
+  // The reader of the manifest decides how to report a broken one.
+  const members = resultOr<Members, Members>({}, () => parseMembers(manifest));
+  // The manifest may define servers inline, without a file.
   const inline = isObject(members["mcpServers"]);
   const named = async (member: string, fallback: string): Promise<TextFile | undefined> =>
     files.read(root.child(namedPath(members[member], member, manifest, files) ?? fallback));
@@ -130,13 +133,13 @@ async function readSkills(locations: readonly Location[], files: CapabilityFiles
 async function readNamespaces(
   root: Location,
   plugin: Plugin | undefined,
-  found: readonly Location[],
+  below: readonly Location[],
   files: CapabilityFiles,
 ): Promise<TextFile[]> {
   const own = plugin?.manifest ?? (await readNearestManifest(root, files));
   const seen = new Set<string>(own === undefined ? [] : [directoryOf(own.location).key]);
   const manifests = own === undefined ? [] : [own];
-  for (const location of found) {
+  for (const location of below) {
     const directory = directoryOf(location);
     if (seen.has(directory.key)) continue;
     const manifest = await readManifest(directory, files);
@@ -155,18 +158,4 @@ async function readNearestManifest(root: Location, files: CapabilityFiles): Prom
     if (manifest !== undefined) return manifest;
   }
   return undefined;
-}
-
-function parseObject(text: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : {};
-  } catch {
-    // The reader of the manifest decides how to report a broken one.
-    return {};
-  }
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

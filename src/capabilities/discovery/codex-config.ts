@@ -20,8 +20,8 @@ const SYSTEM_CONFIG = "/etc/codex/config.toml";
 const SYSTEM_REQUIREMENTS = "/etc/codex/requirements.toml";
 
 /**
- * Settings that a project must not make, trusted or not: where requests and credentials go, who is notified, and which
- * settings apply.
+ * Settings that projects must not change, trusted or not: destinations of requests and credentials, notifications, and
+ * which settings apply.
  */
 const WITHHELD_FROM_PROJECTS = new Set([
   "apps_mcp_product_sku",
@@ -75,7 +75,7 @@ export async function readRequirementLayers(paths: KeyPaths): Promise<ConfigLaye
   );
 }
 
-/** A link to a path outside the allowed roots counts as missing: no client asked for this file by name. */
+/** A link to a path outside the allowed roots counts as missing: the client did not ask for this file by name. */
 async function readProjectFile(file: Location): Promise<TomlTable | undefined> {
   try {
     return await readConfigFile(file, "project config");

@@ -13,7 +13,7 @@ describe("selectKeys", () => {
     expect(selectKeys(table, [["b", "x"], ["b"]])).toEqual({ b: { x: 1, y: 2 } });
   });
 
-  it("selects an empty table where a path ends nowhere, and a value where it goes on", () => {
+  it("selects an empty table where a path ends nowhere, and a value where it continues", () => {
     expect(
       selectKeys(table, [
         ["b", "none"],

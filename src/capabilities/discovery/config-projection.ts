@@ -23,6 +23,6 @@ export function selectKeys(table: TomlTable, paths: KeyPaths): TomlTable {
     if (entry === undefined) return [];
     return [[key, entry.whole || !isTable(value) ? value : selectKeys(value, entry.below)]];
   });
-  // Not by assignment: a key may be called `__proto__`.
+  // Assignment would not work: a key may be called `__proto__`.
   return Object.fromEntries(selected);
 }

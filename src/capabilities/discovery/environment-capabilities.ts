@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { CapabilityError } from "../../base/errors.ts";
+import { resultOr } from "../../native/result-or.ts";
 import { ownLocation } from "../files/location.ts";
 import { type CapabilityRoot, discoverRoot, type Plugin } from "./capability-root.ts";
 import { findInstalledPlugins, type InstalledPlugin } from "./installed-plugins.ts";
@@ -18,7 +19,7 @@ interface SkillRoot {
   readonly skills: readonly SkillDescription[];
 }
 
-/** What this machine offers to agents in every directory. */
+/** Capabilities of this machine that agents have in every directory. */
 export interface EnvironmentCapabilities {
   readonly plugins: readonly PluginDescription[];
   readonly skillRoots: readonly SkillRoot[];
@@ -55,13 +56,7 @@ export async function discoverEnvironment(
   return { plugins, skillRoots, warnings };
 }
 
-interface ReadRoot {
-  readonly root: CapabilityRoot | undefined;
-  readonly skills: readonly SkillDescription[];
-  readonly complete: boolean;
-}
-
-async function readRoot(directory: string): Promise<ReadRoot> {
+async function readRoot(directory: string) {
   let root: CapabilityRoot;
   try {
     root = await discoverRoot(ownLocation(directory));
@@ -85,9 +80,6 @@ function describePlugin(
   skills: readonly SkillDescription[],
 ): PluginDescription | undefined {
   if (files === undefined) return undefined;
-  try {
-    return { ...installed, displayName: displayNameOf(files.manifest), files, skills };
-  } catch {
-    return undefined;
-  }
+  const displayName = resultOr(undefined, () => displayNameOf(files.manifest));
+  return displayName === undefined ? undefined : { ...installed, displayName, files, skills };
 }

@@ -11,7 +11,7 @@ const FENCE = /^[ \t]*---[ \t]*$/;
 /** A field with a plain value, which starts with none of the characters that introduce other forms. */
 const PLAIN_FIELD = /^(\s*(?:- )?[\w-]+:\s+)([^\s'"|>&*!#].*)$/;
 
-/** Throws if there is none, or it does not describe the skill. */
+/** Throws if it is missing, or does not describe the skill. */
 export async function readFrontMatter(text: string): Promise<FrontMatter> {
   const lines = headOf(text);
   try {

@@ -1,7 +1,7 @@
-import type { Dirent } from "node:fs";
-import { existsSync } from "node:fs";
+import { type Dirent, existsSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
+import { resultOr } from "../../native/result-or.ts";
 import { ownLocation } from "../files/location.ts";
 import { CapabilityFiles } from "./capability-files.ts";
 import { compareVersions } from "./version-order.ts";
@@ -84,11 +84,9 @@ class PluginSearch {
 }
 
 function parseRemoteId(text: string): string | null {
-  try {
+  return resultOr(null, () => {
     const value = JSON.parse(text) as { schema_version?: unknown; remote_plugin_id?: unknown } | null;
     const id = value?.remote_plugin_id;
     return value?.schema_version === 1 && typeof id === "string" ? id.trim() || null : null;
-  } catch {
-    return null;
-  }
+  });
 }

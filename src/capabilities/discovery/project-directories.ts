@@ -1,3 +1,4 @@
+import { resultOr } from "../../native/result-or.ts";
 import { showPath } from "../files/native-path.ts";
 import type { Location } from "../files/location.ts";
 import { configError } from "./config-file.ts";
@@ -16,7 +17,8 @@ export async function trustedDirectories(
   const markers = readMarkers(settings["project_root_markers"]);
   const levels = readTrustLevels(settings["projects"]);
   if (levels.size === 0 || cwd === undefined) return [];
-  const upwards = directoriesUpwards(cwd);
+  // Fails if `cwd` is outside the allowed roots.
+  const upwards = resultOr([], () => cwd.upwards());
   const marked = await findIndex(upwards, (directory) => isMarked(directory, markers));
   const repository = await findIndex(upwards, isRepository);
   const inProject = upwards.slice(0, Math.max(marked, 0) + 1);
@@ -29,16 +31,7 @@ export async function trustedDirectories(
   return trusted;
 }
 
-/** Empty if `cwd` is outside the allowed roots. */
-function directoriesUpwards(cwd: Location): Location[] {
-  try {
-    return cwd.upwards();
-  } catch {
-    return [];
-  }
-}
-
-/** -1 if there is none. */
+/** Index of the first match, or -1. */
 async function findIndex(
   directories: readonly Location[],
   matches: (directory: Location) => Promise<boolean>,
@@ -63,9 +56,9 @@ function readTrustLevels(value: unknown): ReadonlyMap<string, string> {
     const level = settings["trust_level"];
     if (level === undefined) continue;
     if (level !== "trusted" && level !== "untrusted") {
-      const found = typeof level === "string" ? `unknown variant \`${level}\`` : "invalid type";
+      const problem = typeof level === "string" ? `unknown variant \`${level}\`` : "invalid type";
       throw configError(
-        `${found}, expected \`trusted\` or \`untrusted\`\nin \`projects.${path}.trust_level\`\n`,
+        `${problem}, expected \`trusted\` or \`untrusted\`\nin \`projects.${path}.trust_level\`\n`,
       );
     }
     levels.set(path, level);
@@ -83,26 +76,14 @@ async function isMarked(directory: Location, markers: readonly string[]): Promis
 /** A directory without a HEAD is not a repository; a file points to a repository elsewhere. */
 async function isRepository(directory: Location): Promise<boolean> {
   const location = directory.child(REPOSITORY);
-  try {
-    return (await location.stat()).isFile() || (await exists(location.child("HEAD")));
-  } catch {
-    return false;
-  }
+  const stat = await location.stat().catch(() => undefined);
+  return stat !== undefined && (stat.isFile() || exists(location.child("HEAD")));
 }
 
 async function exists(location: Location): Promise<boolean> {
-  try {
-    await location.stat();
-    return true;
-  } catch {
-    return false;
-  }
+  return (await location.stat().catch(() => undefined)) !== undefined;
 }
 
-export async function realPathOf(location: Location): Promise<string> {
-  try {
-    return showPath(await location.realPath());
-  } catch {
-    return location.shown;
-  }
+export function realPathOf(location: Location): Promise<string> {
+  return location.realPath().then(showPath, () => location.shown);
 }

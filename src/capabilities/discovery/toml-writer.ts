@@ -55,7 +55,7 @@ function writeFloat(value: number): string {
   return /[.e]/.test(digits) ? digits : `${digits}.0`;
 }
 
-/** Without trailing zeros in the milliseconds. */
+/** Milliseconds lose their trailing zeros. */
 function writeDate(date: Date): string {
   return date.toISOString().replace(/\.\d{3}/, (fraction) => fraction.replace(/\.?0{0,3}$/, ""));
 }

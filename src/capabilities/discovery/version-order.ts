@@ -2,7 +2,7 @@ const SEMANTIC =
   /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?(?:\+([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?$/;
 const NUMBER = /^\d+$/;
 
-/** Compares two version names: as semantic versions if both are, else as text. */
+/** Compares two version names: as semantic versions if both are, otherwise as text. */
 export function compareVersions(left: string, right: string): number {
   const [a, b] = [SEMANTIC.exec(left), SEMANTIC.exec(right)];
   if (a === null || b === null) return compareText(left, right);
@@ -28,7 +28,7 @@ function compareParts(left: readonly (string | undefined)[], right: readonly (st
   return left.length - right.length;
 }
 
-/** Numbers come before words, and anything comes after nothing. */
+/** Numbers sort before words, and a missing part sorts first. */
 function comparePart(left: string, right: string | undefined): number {
   if (right === undefined) return 1;
   const [a, b] = [NUMBER.test(left), NUMBER.test(right)];

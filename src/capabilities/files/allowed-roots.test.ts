@@ -62,7 +62,7 @@ it("says what is wrong with a path inside", () => {
     expect(() => USES[name]!(at("root/f/below"))).toThrow("Not a directory (os error 20)");
 });
 
-it("follows no link of /proc, which tells about the server itself", () => {
+it("follows no link of /proc, which reveals the server itself", () => {
   access = new AllowedRoots(["/"]);
   symlinkSync("/proc/self/exe", at("root/exe"));
   for (const path of ["/proc/self/exe", "/proc/self/cwd/package.json", at("root/exe"), "/dev/fd/0"])

@@ -1,19 +1,20 @@
 import { closeSync, realpathSync, statSync } from "node:fs";
 import { CapabilityError, UsageError } from "../../base/errors.ts";
 import { ERRNO, osError } from "../../native/os-error.ts";
+import { resultOr } from "../../native/result-or.ts";
 import { withCleanUp } from "./clean-up.ts";
 import type { CheckedPath, FileAccess } from "./file-access.ts";
 import { fileError, invalidInput } from "./file-error.ts";
 import { fileSystemOf, PROC } from "./file-systems.ts";
 import { LinkWalk, type Resolved } from "./link-walk.ts";
-import { joinPath, type NativePath, pathComponents, showPath, textOrBytes } from "./native-path.ts";
-import { createFileAt, openDirectories, openEntryAt } from "./no-follow.ts";
+import { joinPath, type NativePath, pathComponents, pathKey, showPath, textOrBytes } from "./native-path.ts";
+import { createFileAt, inParent, openEntryAt } from "./no-follow.ts";
 import type { OwnFiles } from "./own-files.ts";
 
 /**
  * Access to given directories and their contents. Links are followed here, one at a time, and each directory is opened
- * relative to its parent, so what is checked is what is used: a rename cannot outrun the check. /proc is outside of
- * every root: it shows the secrets of the server itself. So are the server's own files, wherever they appear.
+ * relative to its parent, so what is checked is what is used: a rename cannot bypass the check. /proc is outside every
+ * root, because it shows the server's own secrets. So are the server's own files, wherever they appear.
  */
 export class AllowedRoots implements FileAccess {
   readonly isBounded = true;
@@ -30,7 +31,7 @@ export class AllowedRoots implements FileAccess {
     { setting = "fsRoots", own }: { readonly setting?: string; readonly own?: Pick<OwnFiles, "has"> } = {},
   ) {
     this.#own = own;
-    const names = roots.map((root) => keysOf(pathComponents(realDirectory(root, setting))));
+    const names = roots.map((root) => pathComponents(realDirectory(root, setting)).map(pathKey));
     this.#roots = names.sort((left, right) => left.length - right.length);
     this.#deepest = names.at(-1)?.length ?? 0;
   }
@@ -73,7 +74,7 @@ export class AllowedRoots implements FileAccess {
 
   checkChange(path: NativePath): void {
     const { names } = this.#resolve(path, { followSymlinks: false }, (resolved) => resolved);
-    const keys = keysOf(names);
+    const keys = names.map(pathKey);
     if (this.#roots.some((root) => keys.every((key, index) => key === root[index])))
       throw new CapabilityError(
         "PERMISSION_DENIED",
@@ -91,7 +92,7 @@ export class AllowedRoots implements FileAccess {
 
   /** The widest root that contains these names. */
   #rootOf(names: readonly NativePath[]): readonly string[] | undefined {
-    const keys = keysOf(names.slice(0, this.#deepest));
+    const keys = names.slice(0, this.#deepest).map(pathKey);
     return this.#roots.find((root) => root.every((key, index) => key === keys[index]));
   }
 
@@ -100,26 +101,21 @@ export class AllowedRoots implements FileAccess {
   }
 
   /**
-   * For a path without links: nobody can put one in the place of a directory on which a file system is mounted, and
-   * what is opened is checked again.
+   * For a path without links: a directory on which a file system is mounted cannot be replaced by a link, and what is
+   * opened is checked again.
    */
   #isRefusedEntry(path: NativePath): boolean {
-    const opened: number[] = [];
-    const names = pathComponents(path);
-    const name = names.pop() ?? ".";
-    try {
-      const parent = openDirectories(names);
-      opened.push(parent);
-      if (names.length >= (this.depthOfTop(path) ?? 0) && this.#own?.has(parent)) return true;
+    const above = pathComponents(path).slice(0, -1).length;
+    const isRefusedIn = (parent: number, name: NativePath): boolean => {
+      if (above >= (this.depthOfTop(path) ?? 0) && this.#own?.has(parent)) return true;
       const entry = openEntryAt(parent, name);
-      opened.push(entry);
-      return this.#isRefused(entry);
-    } catch {
-      // The operation will say why.
-      return false;
-    } finally {
-      for (const fd of opened) closeSync(fd);
-    }
+      return withCleanUp(
+        () => this.#isRefused(entry),
+        () => closeSync(entry),
+      );
+    };
+    // If it fails, the operation will say why.
+    return resultOr(false, () => inParent(path, isRefusedIn));
   }
 
   /** The descriptors are closed when `use` is done. */
@@ -129,7 +125,7 @@ export class AllowedRoots implements FileAccess {
     use: (resolved: Resolved) => T,
   ): T {
     const walk = new LinkWalk(path, (directory) => {
-      // Its links show which program the server is, where it runs, and what it has open.
+      // Its links reveal which program the server is, where it runs, and what it has open.
       if (fileSystemOf(directory) === PROC) throw outside(path);
     });
     let resolved: Resolved;
@@ -171,11 +167,6 @@ function outside(path: NativePath): CapabilityError {
     "PERMISSION_DENIED",
     `path \`${showPath(path)}\` is outside the roots that this server serves (fsRoots)`,
   );
-}
-
-/** Names as comparable text, whether or not they are UTF-8. */
-function keysOf(names: readonly NativePath[]): string[] {
-  return names.map((name) => Buffer.from(name).toString("latin1"));
 }
 
 function join(names: readonly NativePath[]): NativePath {

@@ -3,8 +3,7 @@ import type { Location } from "./location.ts";
 import { refuseSetId, refuseToChange } from "./writing.ts";
 
 /**
- * Sets the permissions of what a location leads to. A root's permissions cannot be changed: they are up to whoever set it
- * up.
+ * Sets the permissions of a location's target. A root's permissions cannot be changed: they are the operator's choice.
  */
 export function chmod(location: Location, mode: number): void {
   refuseSetId(mode, location);

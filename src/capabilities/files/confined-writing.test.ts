@@ -37,7 +37,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
-// With roots or a sandbox, nobody writes a program that keeps the ID of its owner, whenever it got it.
+// With roots or a sandbox, no write leaves a program with its set-user-ID bit, whenever that was set.
 
 it("takes the ID from a program that gets it while it is written in place", async () => {
   // A file with two names is not replaced.
@@ -76,7 +76,7 @@ describe.each([
   const followed = { followSymlinks: true };
   const unfollowed = { followSymlinks: false };
   // Its own errors for them are others.
-  const REFUSED = "is a device or a file of the kernel, which cannot be written with roots or a sandbox";
+  const REFUSED = "is a device or a kernel file, which cannot be written with roots or a sandbox";
 
   it.each<[string, () => unknown]>([
     ["create a directory", () => createDirectory(at("/sys/new"), { recursive: false, ...followed })],

@@ -21,13 +21,13 @@ export async function copy(
   destination: Location,
   { recursive }: { recursive: boolean },
 ): Promise<void> {
-  const found = await source.lstat();
+  const stat = await source.lstat();
   destination.check({ followSymlinks: true });
-  if (found.isDirectory()) {
+  if (stat.isDirectory()) {
     if (!recursive) throw invalidInput("fs/copy requires recursive: true when sourcePath is a directory");
     await refuseCopyIntoItself(source, destination);
   }
-  if (!(await copyEntry(source, destination, found)))
+  if (!(await copyEntry(source, destination, stat)))
     throw invalidInput("fs/copy only supports regular files, directories, and symlinks");
 }
 
@@ -35,10 +35,10 @@ export async function copy(
  * False for what cannot be copied, such as a pipe; inside a directory it is skipped. Every entry is looked up again,
  * because links in the destination may lead anywhere.
  */
-async function copyEntry(source: Location, destination: Location, found: Stats): Promise<boolean> {
-  if (found.isDirectory()) await copyDirectory(source, destination);
-  else if (found.isSymbolicLink()) await copyLink(source, destination);
-  else if (found.isFile()) await copyFile(source, destination);
+async function copyEntry(source: Location, destination: Location, stat: Stats): Promise<boolean> {
+  if (stat.isDirectory()) await copyDirectory(source, destination);
+  else if (stat.isSymbolicLink()) await copyLink(source, destination);
+  else if (stat.isFile()) await copyFile(source, destination);
   else return false;
   return true;
 }
@@ -105,7 +105,7 @@ async function copyInto(
   }
 }
 
-/** Until the end, whatever the size says: files in /proc claim to be empty. */
+/** Copies until the end of the file, regardless of its size: files in /proc claim to be empty. */
 async function pour(from: number, to: number): Promise<void> {
   const buffer = bulkBuffers.take();
   try {
@@ -124,8 +124,8 @@ async function pour(from: number, to: number): Promise<void> {
 async function refuseCopyIntoItself(source: Location, destination: Location): Promise<void> {
   const own = await source.stat();
   for (const ancestor of await existingUpwards(destination)) {
-    const found = await ancestor.stat();
-    if (found.dev === own.dev && found.ino === own.ino)
+    const { dev, ino } = await ancestor.stat();
+    if (dev === own.dev && ino === own.ino)
       throw invalidInput("fs/copy cannot copy a directory to itself or one of its descendants");
   }
 }

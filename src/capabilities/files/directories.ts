@@ -1,16 +1,18 @@
-import { lstatSync, mkdirSync, statSync } from "node:fs";
+import { type Dirent, lstatSync, mkdirSync, type Stats, statSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { CapabilityError } from "../../base/errors.ts";
 import { isErrno } from "../../native/os-error.ts";
+import { resultOr } from "../../native/result-or.ts";
 import { Turns } from "../turns.ts";
+import { describe, type Metadata } from "./metadata.ts";
 import { joinPath, type NativePath } from "./native-path.ts";
 import { createDirectories, createDirectoryNoFollow } from "./no-follow.ts";
 import type { Location } from "./location.ts";
 import { refuseEntry } from "./writing.ts";
 
 const MAX_DIRECTORY_ENTRIES = 50_000;
-/** A message has at most 262 144 values, and an entry with its details has 8: nobody could read the answer. */
-const MAX_DETAILED_ENTRIES = 32_000;
+/** A message has at most 262 144 values, and an entry with details has up to 9: a longer answer could not be parsed. */
+const MAX_DETAILED_ENTRIES = 29_000;
 /** Replacement for bytes that are not UTF-8. */
 const NO_TEXT = "\uFFFD";
 
@@ -21,12 +23,8 @@ export interface DirectoryEntry {
 }
 
 /** An entry itself; links are not followed. */
-export interface DetailedEntry extends DirectoryEntry {
-  readonly isSymlink: boolean;
-  readonly mode: number;
-  readonly size: number;
-  readonly modifiedAtMs: number;
-}
+export type DetailedEntry = DirectoryEntry &
+  Metadata & { readonly special?: "pipe" | "socket" | "block device" | "character device" };
 
 export function createDirectory(
   location: Location,
@@ -46,31 +44,23 @@ function createWithParents(location: Location, path: NativePath): void | Promise
     mkdirSync(path);
   } catch (error) {
     if (isErrno(error, "ENOENT")) return createDirectories(location, path, { followSymlinks: true });
-    if (!isDirectory(path)) throw error;
+    // Also fails for a broken link, a loop, or a path that may not be searched.
+    if (!resultOr(false, () => statSync(path).isDirectory())) throw error;
   }
 }
 
-function isDirectory(path: NativePath): boolean {
-  try {
-    return statSync(path).isDirectory();
-  } catch {
-    // A broken link, a loop, or a path that may not be searched.
-    return false;
-  }
-}
-
-/** Links have the type of their target; broken links, and those that lead outside the allowed roots, are omitted. */
+/** Links have the type of their target; broken links, and links out of the allowed roots, are omitted. */
 export async function readDirectory(location: Location): Promise<DirectoryEntry[]> {
-  const found = await location.onTarget({ followSymlinks: true }, listDirectory);
+  const listed = await location.onTarget({ followSymlinks: true }, listDirectory);
   const entries: DirectoryEntry[] = [];
   const turns = new Turns();
-  for (let index = 0; index < found.length; index += 1) {
-    const entry = found[index]!;
+  for (let index = 0; index < listed.length; index += 1) {
+    const entry = listed[index]!;
     const isLink = entry.isSymbolicLink();
     // Checking the clock takes longer than an entry that is not a link.
     if ((isLink || index % 256 === 255) && turns.over) await turns.next();
     const { name } = entry;
-    const target = isLink ? location.child(name).statOrNothing() : entry;
+    const target = isLink ? location.child(name).statIfExists() : entry;
     if (target === undefined) continue;
     entries.push({
       fileName: typeof name === "string" ? name : name.toString("utf8"),
@@ -80,6 +70,13 @@ export async function readDirectory(location: Location): Promise<DirectoryEntry[
   }
   checkCount(entries.length);
   return entries;
+}
+
+function specialKindOf(stat: Stats): DetailedEntry["special"] {
+  if (stat.isFIFO()) return "pipe";
+  if (stat.isSocket()) return "socket";
+  if (stat.isBlockDevice()) return "block device";
+  return stat.isCharacterDevice() ? "character device" : undefined;
 }
 
 /** The same with links as links, wherever they lead, and with the metadata of each entry. */
@@ -100,14 +97,11 @@ export async function readDirectoryDetails(location: Location): Promise<Detailed
       const stat = lstatSync(joinPath(directory, name), { throwIfNoEntry: false });
       // Removed meanwhile.
       if (stat === undefined) continue;
+      const special = specialKindOf(stat);
       entries.push({
         fileName: name.toString("utf8"),
-        isDirectory: stat.isDirectory(),
-        isFile: stat.isFile(),
-        isSymlink: stat.isSymbolicLink(),
-        mode: stat.mode & 0o7777,
-        size: stat.size,
-        modifiedAtMs: Math.trunc(stat.mtimeMs),
+        ...describe(stat, stat.isSymbolicLink()),
+        ...(special === undefined ? {} : { special }),
       });
     }
     return entries;
@@ -122,15 +116,11 @@ function checkCount(count: number): void {
     );
 }
 
-interface Listed {
-  readonly name: NativePath;
-  isDirectory(): boolean;
-  isFile(): boolean;
-  isSymbolicLink(): boolean;
-}
+type Listed = Pick<Dirent, "isDirectory" | "isFile" | "isSymbolicLink"> & { readonly name: NativePath };
 
 /**
- * Node reads names as text in a third of the time of bytes. Bytes are needed only for a link whose name is not text.
+ * Node reads names as text in a third of the time that it takes for bytes. Bytes are needed only for a link whose name
+ * is not text.
  */
 async function listDirectory(directory: NativePath): Promise<Listed[]> {
   // If the file system does not report types, Node looks them up by name, and does not find names that are not text.

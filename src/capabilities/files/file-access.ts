@@ -4,32 +4,35 @@ import type { NativePath } from "./native-path.ts";
 export interface CheckedPath {
   readonly path: NativePath;
   readonly followSymlinks: boolean;
-  /** Whether the last name of the path is a link, if links have already been followed. */
+  /** Whether the path's last name is a link, if links have already been followed. */
   readonly isSymlink?: boolean;
 }
 
 /**
- * What a `Place` may do with its path: everything, or only inside given directories. Paths contain no dots. Throws if
+ * What a `Location` may do with its path: everything, or only inside given directories. Paths contain no dots. Throws if
  * access is refused.
  */
 export interface FileAccess {
   /** Whether only given directories can be reached. */
   readonly isBounded: boolean;
-  /** False for somebody who must not leave set-user-ID programs behind, nor change the kernel: see `writing.ts`. */
+  /** False if the client must not leave set-user-ID programs behind, nor write kernel files: see `writing.ts`. */
   readonly isTrusted: boolean;
-  /** False if a path may have no links, whatever an operation follows otherwise. */
+  /** False if a path must not contain links, whatever an operation follows otherwise. */
   readonly followsLinks: boolean;
-  /** For operations that use a path once. */
+  /** Checks a path for operations that use it once. */
   check(path: NativePath, options: { followSymlinks: boolean }): CheckedPath;
-  /** For an entry itself, even if it is a link: work on its name in its directory, wherever that is moved meanwhile. */
+  /** Works on an entry itself, even if it is a link: by its name in its directory, even if the directory is moved. */
   onEntry<T>(path: NativePath, work: (path: NativePath) => T): T;
-  /** For the existing target, not for what may replace it. With `create`, an empty file is created if there is none. */
+  /**
+   * Works on the existing target, not on what may replace it. With `create`, a missing target is created as an empty
+   * file.
+   */
   onTarget<T>(
     path: NativePath,
     options: { followSymlinks: boolean; create?: boolean },
     work: (path: NativePath) => T,
   ): T;
-  /** Throws if what was opened must not be reached, whatever its path is. */
+  /** Throws if access to what was opened is forbidden, whatever its path. */
   checkOpened(fd: number, path: NativePath): void;
   /** Throws for a path that must not be changed. */
   checkChange(path: NativePath): void;

@@ -1,12 +1,13 @@
-import { closeSync, fstat, ftruncateSync, openSync, write } from "node:fs";
+import { constants, fchmodSync, fstat, ftruncateSync, openSync, write } from "node:fs";
 import { promisify } from "node:util";
 import { CapabilityError } from "../../base/errors.ts";
 import { partToWrite } from "../../base/part-to-write.ts";
 import { BULK_BYTES, bulkBuffers } from "../bulk-buffers.ts";
 import { ERRNO, osError } from "../../native/os-error.ts";
+import { SharedDescriptor } from "../../native/shared-descriptor.ts";
+import { closeOnError } from "./clean-up.ts";
 import { invalidInput } from "./file-error.ts";
 import { openNoFollow } from "./no-follow.ts";
-import { openPartFile } from "./part-file.ts";
 import type { Location } from "./location.ts";
 import { fill, notAFile, openRegularFile } from "./read-file.ts";
 import { dropSetId, NEW_FILE_MODE, openToWrite, WRITE_FLAGS } from "./writing.ts";
@@ -21,30 +22,25 @@ const MAX_BLOCK_BYTES = BULK_BYTES;
 const SMALL_BLOCK_BYTES = 64 * 1024;
 
 /** An open file. It is closed only when unused, because the system reuses its descriptor number. */
-class OpenFile {
+class OpenFile extends SharedDescriptor {
   readonly isTrusted: boolean;
-  readonly #fd: number;
-  #users = 1;
 
   constructor(fd: number, { isTrusted }: Location) {
-    this.#fd = fd;
+    super(fd);
     this.isTrusted = isTrusted;
   }
 
   async use<T>(work: (fd: number) => Promise<T>): Promise<T> {
-    this.#users += 1;
+    this.share();
     try {
-      return await work(this.#fd);
+      return await work(this.fd);
     } finally {
       this.release();
     }
   }
-
-  release(): void {
-    this.#users -= 1;
-    if (this.#users === 0) closeSync(this.#fd);
-  }
 }
+
+const PRIVATE_MODE = 0o600;
 
 /** Marks a file that is open in another process. */
 const ELSEWHERE = Symbol("elsewhere");
@@ -108,17 +104,11 @@ export class FileHandles {
     await file.use(async (fd) => {
       dropSetId(fd, file);
       const { skipped } = partToWrite(bytes);
-      // What is there must be overwritten, also by zeros.
+      // Existing bytes must be overwritten, even with zeros.
       let written = skipped > 0 && (await statAsync(fd)).size <= offset ? skipped : 0;
       while (written < bytes.length) {
-        const { bytesWritten } = await writeAsync(
-          fd,
-          bytes,
-          written,
-          bytes.length - written,
-          offset + written,
-        );
-        written += bytesWritten;
+        const rest = bytes.length - written;
+        written += (await writeAsync(fd, bytes, written, rest, offset + written)).bytesWritten;
       }
       dropSetId(fd, file);
     });
@@ -162,12 +152,33 @@ function openForReplace(location: Location): number {
   const { path, followSymlinks } = location.check({ followSymlinks: true });
   const open = followSymlinks ? openSync : openNoFollow;
   const { fd, stat } = openToWrite(location, path, (at) => open(at, WRITE_FLAGS, NEW_FILE_MODE));
-  try {
+  return closeOnError(fd, () => {
     if (!stat.isFile()) throw notAFile(path);
     ftruncateSync(fd);
     return fd;
-  } catch (error) {
-    closeSync(fd);
-    throw error;
-  }
+  });
+}
+
+/**
+ * Opens a file that grows to its full length over several connections, and keeps its first `length` bytes. The name of
+ * such a file can be guessed, so whatever another user may have put in its place is refused: a link, a file of theirs,
+ * and one with a second name.
+ */
+export function openPartFile(
+  location: Location,
+  { length, isPrivate }: { length: number; isPrivate: boolean },
+): number {
+  const mode = isPrivate ? PRIVATE_MODE : NEW_FILE_MODE;
+  const { fd, stat } = location.onEntry((entry) =>
+    openToWrite(location, entry, (path) => openSync(path, WRITE_FLAGS | constants.O_NOFOLLOW, mode)),
+  );
+  return closeOnError(fd, () => {
+    if (!stat.isFile() || stat.nlink !== 1 || stat.uid !== process.geteuid?.())
+      throw invalidInput(`\`${location.shown}\` is not exclusively this user's file, so it is not resumed`);
+    if (stat.size < length)
+      throw invalidInput(`\`${location.shown}\` has ${stat.size} bytes, fewer than the ${length} to keep`);
+    if (isPrivate) fchmodSync(fd, PRIVATE_MODE);
+    ftruncateSync(fd, length);
+    return fd;
+  });
 }

@@ -1,6 +1,5 @@
 import { statfsSync } from "node:fs";
-import { libc } from "../../native/libc.ts";
-import { osError } from "../../native/os-error.ts";
+import { check, libc } from "../../native/libc.ts";
 import type { NativePath } from "./native-path.ts";
 
 /** Shows the memory, the environment and the open files of processes. */
@@ -8,7 +7,7 @@ export const PROC = 0x9fa0;
 const SYS = 0x6265_6572;
 const DEVPTS = 0x1cd1;
 
-/** Those whose changes the kernel does not report. */
+/** File systems whose changes the kernel does not report. */
 const SILENT = new Set([PROC, SYS, DEVPTS]);
 
 /** File systems whose files hold no data: writing one acts on the kernel, a process or a device. */
@@ -51,6 +50,6 @@ const result = new BigUint64Array(32);
 
 /** The type of the file system on which something open is. */
 export function fileSystemOf(fd: number): number {
-  if (libc().fstatfs(fd, result) !== 0) throw osError(libc().errno());
+  check(libc().fstatfs(fd, result));
   return Number(result[0]);
 }

@@ -87,7 +87,7 @@ it("refuses too many names, and a range beyond any file", async () => {
   ).resolves.toEqual(hashOf(Buffer.alloc(0)));
 });
 
-it("stops when nobody waits for it any more, and closes what it has open", async () => {
+it("stops when it is no longer wanted, and closes what it has open", async () => {
   writeFileSync(at("large"), contentsOf(3_000_000));
   writeFileSync(at("small"), "");
   const gone = AbortSignal.abort();

@@ -1,10 +1,11 @@
 import { createHash, type Hash } from "node:crypto";
-import { close, closeSync, fstatSync } from "node:fs";
+import { close, closeSync } from "node:fs";
 import { promisify } from "node:util";
 import { CapabilityError } from "../../base/errors.ts";
-import { Fifo } from "../../base/fifo.ts";
 import { bulkBuffers } from "../bulk-buffers.ts";
 import { Turns } from "../turns.ts";
+import { WorkLimit } from "../work-limit.ts";
+import { closeOnError } from "./clean-up.ts";
 import { invalidInput } from "./file-error.ts";
 import type { Location } from "./location.ts";
 import { fill, openRegularFile, readSmall, SMALL_FILE_BYTES } from "./read-file.ts";
@@ -13,10 +14,10 @@ const closeAsync = promisify(close);
 
 /** Maximum number of names in one request. */
 const MAX_NAMES = 1024;
-/** Maximum number of large files that are read at a time, for all clients together. */
-const LARGE_AT_ONCE = 4;
+/** Large files that are read at a time, for all clients together. */
+const largeFiles = new WorkLimit(4);
 
-/** Which bytes of a file count. */
+/** Range of bytes to hash. */
 export interface HashedRange {
   readonly offset: number;
   /** Up to the end of the file if absent. */
@@ -36,10 +37,27 @@ export async function hashFile(
   signal: AbortSignal,
 ): Promise<FileHash> {
   checkRange(range);
-  return hashOpened(openRegularFile(location, { followSymlinks: true }).fd, range, signal);
+  const { fd, size } = openRegularFile(location, { followSymlinks: true });
+  const hash = createHash("sha256");
+  const isWhole = range.offset === 0 && range.length === undefined;
+  const small = closeOnError(fd, () =>
+    isWhole && size <= SMALL_FILE_BYTES ? readSmall(fd, size) : undefined,
+  );
+  if (small !== undefined) {
+    closeSync(fd);
+    return { bytes: small.length, sha256: hash.update(small).digest("hex") };
+  }
+  try {
+    return await largeFiles.run(async () => ({
+      bytes: await hashPieces(fd, hash, range, signal),
+      sha256: hash.digest("hex"),
+    }));
+  } finally {
+    await closeAsync(fd);
+  }
 }
 
-/** Hashes files of one directory; undefined for what is not a regular file or cannot be read. */
+/** Hashes files of one directory; undefined for anything that is not a readable regular file. */
 export async function hashFiles(
   directory: Location,
   names: readonly string[],
@@ -47,7 +65,7 @@ export async function hashFiles(
   signal: AbortSignal,
 ): Promise<(FileHash | undefined)[]> {
   checkRange(range);
-  if (names.length > MAX_NAMES) throw invalidInput(`at most ${MAX_NAMES} names may be given at a time`);
+  if (names.length > MAX_NAMES) throw invalidInput(`at most ${MAX_NAMES} names are allowed per request`);
   for (const name of names)
     if (name === "" || name === "." || name === ".." || /[/\0]/.test(name))
       throw invalidInput(`${JSON.stringify(name)} is not the name of an entry`);
@@ -55,49 +73,18 @@ export async function hashFiles(
   const hashes: (FileHash | undefined)[] = [];
   for (const name of names) {
     if (turns.over) await turns.next();
-    checkWanted(signal);
+    throwIfGone(signal);
     hashes.push(await hashFile(directory.child(name), range, signal).catch(() => undefined));
   }
   return hashes;
 }
 
-function checkWanted(signal: AbortSignal): void {
+function throwIfGone(signal: AbortSignal): void {
   if (signal.aborted) throw new CapabilityError("OS_ERROR", "the client is gone");
 }
 
 function checkRange({ offset, length }: HashedRange): void {
   if (!Number.isSafeInteger(offset + (length ?? 0))) throw invalidInput("the range is beyond any file");
-}
-
-/** Closes the descriptor. */
-async function hashOpened(fd: number, range: HashedRange, signal: AbortSignal): Promise<FileHash> {
-  const hash = createHash("sha256");
-  let bytes: number | undefined;
-  try {
-    const { size } = fstatSync(fd);
-    if (range.offset === 0 && range.length === undefined && size <= SMALL_FILE_BYTES) {
-      const small = readSmall(fd, size);
-      if (small !== undefined) {
-        hash.update(small);
-        bytes = small.length;
-      }
-    }
-  } catch (error) {
-    closeSync(fd);
-    throw error;
-  }
-  if (bytes !== undefined) {
-    closeSync(fd);
-    return { bytes, sha256: hash.digest("hex") };
-  }
-  try {
-    return await inTurn(async () => ({
-      bytes: await hashPieces(fd, hash, range, signal),
-      sha256: hash.digest("hex"),
-    }));
-  } finally {
-    await closeAsync(fd);
-  }
 }
 
 async function hashPieces(
@@ -109,7 +96,7 @@ async function hashPieces(
   const buffer = bulkBuffers.take();
   try {
     for (let hashed = 0; ; ) {
-      checkWanted(signal);
+      throwIfGone(signal);
       const piece = buffer.subarray(0, Math.min(buffer.length, length - hashed));
       const filled = await fill(fd, piece, offset + hashed);
       hash.update(piece.subarray(0, filled));
@@ -118,20 +105,5 @@ async function hashPieces(
     }
   } finally {
     bulkBuffers.giveBack(buffer);
-  }
-}
-
-let free = LARGE_AT_ONCE;
-const waiting = new Fifo<() => void>();
-
-async function inTurn<T>(work: () => Promise<T>): Promise<T> {
-  if (free > 0) free -= 1;
-  else await new Promise<void>((resolve) => waiting.push(resolve));
-  try {
-    return await work();
-  } finally {
-    const next = waiting.shift();
-    if (next === undefined) free += 1;
-    else next();
   }
 }

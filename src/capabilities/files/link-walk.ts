@@ -1,8 +1,7 @@
 import { closeSync, fstatSync, readlinkSync } from "node:fs";
-import { CapabilityError } from "../../base/errors.ts";
 import { ERRNO, osError } from "../../native/os-error.ts";
 import { joinPath, type NativePath, pathComponents } from "./native-path.ts";
-import { openDirectories, openEntryAt, tryDirectoryAt } from "./no-follow.ts";
+import { openDirectories, openExistingAt, tryDirectoryAt } from "./no-follow.ts";
 
 /** The limit of Linux. */
 const MAX_LINKS = 40;
@@ -12,11 +11,11 @@ const MAX_LINKS = 40;
  */
 const MAX_OPENED = 3000;
 
-/** Where a path leads. The caller closes the descriptors. */
+/** Target of a path. The caller closes the descriptors. */
 export interface Resolved {
   /** Names from the root on, none of them a link, except the last if it was not to be followed. */
   readonly names: readonly NativePath[];
-  /** How many of the last names do not exist. */
+  /** Number of trailing names that do not exist. */
   readonly missing: number;
   /** The directory of the last existing name, or of the first missing one. */
   readonly parent: number;
@@ -45,11 +44,11 @@ export class LinkWalk {
   run(followLast: boolean): Resolved {
     try {
       for (let name = this.#pending.pop(); name !== undefined; name = this.#pending.pop()) {
-        const found = this.#step(name, followLast);
-        if (found !== undefined) return found;
+        const resolved = this.#step(name, followLast);
+        if (resolved !== undefined) return resolved;
       }
       // The root, or a link that ends in dots: a directory that was already entered.
-      return this.#resolved({ parent: this.#directory, target: openDirectories(this.names) });
+      return this.#resolved(openDirectories(this.names));
     } catch (error) {
       closeSync(this.#directory);
       throw error;
@@ -73,7 +72,7 @@ export class LinkWalk {
       this.#enter(inner);
       return undefined;
     }
-    const entry = this.#open(name);
+    const entry = openExistingAt(this.#directory, name);
     if (entry === undefined) return this.#missing(name);
     const stat = fstatSync(entry);
     if (stat.isSymbolicLink() && isLast) this.#isSymlink = true;
@@ -82,15 +81,12 @@ export class LinkWalk {
       this.#follow(name);
       return undefined;
     }
-    if (isLast) {
-      this.names.push(name);
-      return this.#resolved({ parent: this.#directory, target: entry });
-    }
-    if (!stat.isDirectory()) {
+    if (!isLast && !stat.isDirectory()) {
       closeSync(entry);
       throw osError(ERRNO.ENOTDIR);
     }
     this.names.push(name);
+    if (isLast) return this.#resolved(entry);
     this.#enter(entry);
     return undefined;
   }
@@ -100,27 +96,18 @@ export class LinkWalk {
     if (this.#opened > MAX_OPENED) throw osError(ERRNO.ELOOP);
   }
 
-  #open(name: NativePath): number | undefined {
-    try {
-      return openEntryAt(this.#directory, name);
-    } catch (error) {
-      if (error instanceof CapabilityError && error.errno === "ENOENT") return undefined;
-      throw error;
-    }
-  }
-
   #missing(name: NativePath): Resolved {
     this.names.push(name);
     let missing = 1;
     for (let next = this.#pending.pop(); next !== undefined; next = this.#pending.pop()) {
       const text = next.toString("latin1");
-      // There is no parent of a missing directory.
+      // A missing directory has no parent.
       if (text === "..") throw osError(ERRNO.ENOENT);
       if (text === ".") continue;
       this.names.push(next);
       missing += 1;
     }
-    return this.#resolved({ parent: this.#directory, target: undefined, missing });
+    return this.#resolved(undefined, missing);
   }
 
   #follow(name: NativePath): void {
@@ -140,15 +127,7 @@ export class LinkWalk {
     this.#directory = directory;
   }
 
-  #resolved({
-    parent,
-    target,
-    missing = 0,
-  }: {
-    parent: number;
-    target: number | undefined;
-    missing?: number;
-  }): Resolved {
-    return { names: this.names, missing, parent, target, isSymlink: this.#isSymlink };
+  #resolved(target: number | undefined, missing = 0): Resolved {
+    return { names: this.names, missing, parent: this.#directory, target, isSymlink: this.#isSymlink };
   }
 }

@@ -17,7 +17,7 @@ export function readLink(location: Location): string {
  * Creates a link to any text that the system accepts. With `replace` it replaces a file or a link, but not a directory.
  */
 export function createLink(location: Location, target: string, { replace }: { replace: boolean }): void {
-  if (target.includes("\0")) throw invalidInput("the target of a link cannot hold a NUL");
+  if (target.includes("\0")) throw invalidInput("a link's target cannot contain a NUL");
   if (!replace) {
     location.onEntry((entry) => {
       refuseEntry(location, entry);

@@ -83,13 +83,13 @@ it("is never outside while a directory and a link are exchanged", async () => {
   );
   try {
     await once(exchanging, "message");
-    const told = new Set<string>();
+    const paths = new Set<string>();
     for (let round = 0; round < 120; round += 1) {
       const asked = Array.from({ length: 8 }, () => confined("root/d/e").realPath());
       for (const found of await Promise.allSettled(asked))
-        if (found.status === "fulfilled") told.add(String(found.value));
+        if (found.status === "fulfilled") paths.add(String(found.value));
     }
-    expect([...told]).toEqual([at("root/d/e")]);
+    expect([...paths]).toEqual([at("root/d/e")]);
   } finally {
     await exchanging.terminate();
   }
@@ -131,9 +131,9 @@ it("is examined with and without following a link", async () => {
 });
 
 it("has no status if it does not exist, or may not be reached", () => {
-  for (const location of [free("root/f"), confined("root/f")]) expect(location.statOrNothing()?.size).toBe(5);
+  for (const location of [free("root/f"), confined("root/f")]) expect(location.statIfExists()?.size).toBe(5);
   for (const name of ["root/none", "root/broken", "root/f/below"])
-    for (const location of [free(name), confined(name)]) expect(location.statOrNothing()).toBeUndefined();
-  expect(free("root/out").statOrNothing()?.size).toBe(0);
-  expect(confined("root/out").statOrNothing()).toBeUndefined();
+    for (const location of [free(name), confined(name)]) expect(location.statIfExists()).toBeUndefined();
+  expect(free("root/out").statIfExists()?.size).toBe(0);
+  expect(confined("root/out").statIfExists()).toBeUndefined();
 });

@@ -1,20 +1,22 @@
 import { type Stats, statSync } from "node:fs";
 import { lstat, realpath, stat } from "node:fs/promises";
 import { uriFromPath } from "../../base/file-uri.ts";
+import { resultOr } from "../../native/result-or.ts";
 import { type CheckedPath, type FileAccess, freeAccess } from "./file-access.ts";
-import { LinkFree } from "./link-free.ts";
+import { linkFree } from "./link-free.ts";
 import { statNoFollow } from "./no-follow.ts";
 import {
   joinPath,
   type NativePath,
   pathComponents,
+  pathKey,
   showPath,
   splitPath,
   textOrBytes,
 } from "./native-path.ts";
 
 /**
- * A path with its access rules. File operations take only locations; `server/files/locations.ts` alone turns a path
+ * A path with its access rules. File operations take only locations, and only `server/files/locations.ts` turns a path
  * into one. Access is checked at each use, because the targets of links may change at any time.
  */
 export class Location {
@@ -38,15 +40,15 @@ export class Location {
 
   /** The path as comparable text, whether or not it is UTF-8. */
   get key(): string {
-    return Buffer.from(this.#path).toString("latin1");
+    return pathKey(this.#path);
   }
 
-  /** Its last name; `.` for the root directory. */
+  /** The path's last name; `.` for the root directory. */
   get name(): NativePath {
     return splitPath(this.#path).name;
   }
 
-  /** Its directory; the root directory is its own parent. */
+  /** The directory that contains it; the root directory is its own parent. */
   get parent(): Location {
     return new Location(splitPath(this.#path).directory, this.#access);
   }
@@ -71,10 +73,10 @@ export class Location {
 
   /** The same location, by a path without links. */
   withoutLinks(): Location {
-    return new Location(this.#path, new LinkFree(this.#access));
+    return new Location(this.#path, linkFree(this.#access));
   }
 
-  /** Where it leads, if access is confined: a path without links, which need not exist. */
+  /** The target, if access is confined: a path without links, which need not exist. */
   resolved(): Location {
     return new Location(this.check(FOLLOWED).path, this.#access);
   }
@@ -97,7 +99,7 @@ export class Location {
     return locations;
   }
 
-  /** The names that lead to it, how many of them lead to where access begins, and whether access is confined at all. */
+  /** The names of its path, how many of them lead to where access begins, and whether access is confined at all. */
   way(): { names: readonly NativePath[]; depthOfTop: number; isBounded: boolean } {
     const names = pathComponents(this.#path);
     const depthOfTop = this.#access.depthOfTop(this.#path) ?? names.length;
@@ -109,17 +111,17 @@ export class Location {
     return this.#access.check(this.#path, options);
   }
 
-  /** For the entry itself, even if it is a link. */
+  /** Works on the entry itself, even if it is a link. */
   onEntry<T>(work: (path: NativePath) => T): T {
     return this.#access.onEntry(this.#path, work);
   }
 
-  /** For what the path leads to. */
+  /** Works on the path's target. */
   onTarget<T>(options: { followSymlinks: boolean; create?: boolean }, work: (path: NativePath) => T): T {
     return this.#access.onTarget(this.#path, options, work);
   }
 
-  /** Throws if what was opened here must not be reached. */
+  /** Throws if access to what was opened is forbidden. */
   checkOpened(fd: number): void {
     this.#access.checkOpened(fd, this.#path);
   }
@@ -144,12 +146,10 @@ export class Location {
   }
 
   /** Undefined if it does not exist or cannot be reached. */
-  statOrNothing(): Stats | undefined {
-    try {
-      return this.onTarget(FOLLOWED, (path) => statSync(path, { throwIfNoEntry: false }));
-    } catch {
-      return undefined;
-    }
+  statIfExists(): Stats | undefined {
+    return resultOr(undefined, () =>
+      this.onTarget(FOLLOWED, (path) => statSync(path, { throwIfNoEntry: false })),
+    );
   }
 
   /** The path without any links. */

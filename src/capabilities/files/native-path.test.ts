@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { joinPath, pathComponents, showPath, splitPath, textOrBytes, toCString } from "./native-path.ts";
+import { joinPath, pathComponents, showPath, splitPath, textOrBytes } from "./native-path.ts";
+import { toCString } from "../../native/libc.ts";
 
 const bytes = (text: string): Buffer => Buffer.from(text, "latin1");
 

@@ -35,12 +35,12 @@ export function pathComponents(path: NativePath): NativePath[] {
   return components;
 }
 
-/** As C functions take it: bytes with a terminating NUL. */
-export function toCString(path: NativePath): Buffer {
-  return typeof path === "string" ? Buffer.from(`${path}\0`) : Buffer.concat([path, Buffer.alloc(1)]);
+/** Comparable text for a path, whether or not it is UTF-8. */
+export function pathKey(path: NativePath): string {
+  return Buffer.from(path).toString("latin1");
 }
 
-/** For messages. */
+/** Text for messages. */
 export function showPath(path: NativePath): string {
   return typeof path === "string" ? path : path.toString("utf8");
 }

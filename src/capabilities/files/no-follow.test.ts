@@ -67,7 +67,7 @@ describe("opening", () => {
     expect(openAround(directory)).toEqual([]);
   });
 
-  it("tells directories, links and files apart", () => {
+  it("distinguishes directories, links and files", () => {
     const top = openDirectories(pathComponents(directory));
     try {
       const d = tryDirectoryAt(top, "d")!;

@@ -1,20 +1,22 @@
 import { closeSync, constants, fstatSync, type Stats } from "node:fs";
 import { CapabilityError } from "../../base/errors.ts";
-import { libc } from "../../native/libc.ts";
+import { check, libc, toCString } from "../../native/libc.ts";
 import { ERRNO, osError } from "../../native/os-error.ts";
+import { resultOr } from "../../native/result-or.ts";
 import { Turns } from "../turns.ts";
+import { withCleanUp } from "./clean-up.ts";
 import { invalidInput } from "./file-error.ts";
-import { type NativePath, pathComponents, toCString } from "./native-path.ts";
+import { type NativePath, pathComponents } from "./native-path.ts";
 import { refuseEntryIn, type Written } from "./writing.ts";
 
-// No component of the path may be a symbolic link. A rename could outrun a check before use, so each directory is
+// No component of the path may be a symbolic link. A rename could slip in between check and use, so each directory is
 // opened relative to its parent, refusing links, and the last step is relative to that descriptor.
 
 const O_PATH = 0o10000000;
 const O_CLOEXEC = 0o2000000;
 const AT_FDCWD = -100;
 const AT_REMOVEDIR = 0x200;
-/** From this many names on, a path is walked in turns. */
+/** Longer paths are walked in turns. */
 const MANY_NAMES = 100;
 const DIRECTORY = O_PATH | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 
@@ -24,13 +26,9 @@ export function openNoFollow(path: NativePath, flags: number, mode = 0): number 
   return inParent(path, (parent, name) => openAt(parent, name, flags | constants.O_NOFOLLOW, mode));
 }
 
-/** Opens the last entry of a path only for inspection. Fails if a parent is a link. */
-function openEntry(path: NativePath): number {
-  return inParent(path, openEntryAt);
-}
-
+/** Fails if the path or a parent is a link. */
 export function statNoFollow(path: NativePath): Stats {
-  const fd = openEntry(path);
+  const fd = inParent(path, openEntryAt);
   try {
     const stat = fstatSync(fd);
     if (stat.isSymbolicLink()) throw invalidInput("path contains a symbolic link");
@@ -58,20 +56,16 @@ export function createDirectoryNoFollow(
 export function createDirectories(
   location: Written,
   path: NativePath,
-  options: { followSymlinks: boolean },
+  { followSymlinks }: { followSymlinks: boolean },
 ): void | Promise<void> {
   const names = pathComponents(path);
-  const going = goDown(location, names, options);
+  const going = goDown(location, names, followSymlinks);
   if (names.length > MANY_NAMES) return inTurns(going);
   for (const _ of going);
 }
 
 /** One step per name. */
-function* goDown(
-  location: Written,
-  names: readonly NativePath[],
-  { followSymlinks }: { followSymlinks: boolean },
-) {
+function* goDown(location: Written, names: readonly NativePath[], followSymlinks: boolean) {
   let directory = openRoot();
   try {
     for (const name of names) {
@@ -107,7 +101,7 @@ export function removeAt(directory: number, name: NativePath): void {
   if (libc().unlinkat(directory, text, 0) === 0) return;
   const errno = libc().errno();
   if (errno !== ERRNO.EISDIR) throw osError(errno);
-  if (libc().unlinkat(directory, text, AT_REMOVEDIR) !== 0) throw osError(libc().errno());
+  check(libc().unlinkat(directory, text, AT_REMOVEDIR));
 }
 
 /** Opens a subdirectory, unless it is a link. */
@@ -115,7 +109,7 @@ export function openDirectoryAt(directory: number, name: NativePath): number {
   return openAt(directory, name, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW, 0);
 }
 
-/** Opens a subdirectory for traversal. Undefined for anything else, or if it does not exist. */
+/** Opens a subdirectory for traversal. Undefined if it does not exist or is not a directory. */
 export function tryDirectoryAt(directory: number, name: NativePath): number | undefined {
   const fd = libc().openat(directory, toCString(name), DIRECTORY | O_CLOEXEC, 0);
   return fd < 0 ? undefined : fd;
@@ -124,6 +118,16 @@ export function tryDirectoryAt(directory: number, name: NativePath): number | un
 /** Opens an entry only for inspection: a link itself, a device without activating it. */
 export function openEntryAt(directory: number, name: NativePath): number {
   return openAt(directory, name, O_PATH | constants.O_NOFOLLOW, 0);
+}
+
+/** The same; undefined if it does not exist. */
+export function openExistingAt(directory: number, name: NativePath): number | undefined {
+  try {
+    return openEntryAt(directory, name);
+  } catch (error) {
+    if (error instanceof CapabilityError && error.errno === "ENOENT") return undefined;
+    throw error;
+  }
 }
 
 /** Opens the directory that these names lead to from the root, unless one of them is a link. */
@@ -149,16 +153,15 @@ export function createFileAt(directory: number, name: NativePath): number {
   return openAt(directory, name, flags, 0o666);
 }
 
-function inParent<T>(path: NativePath, work: (parent: number, name: NativePath) => T): T {
+/** Works with the last name of a path in its open directory. Fails if a link leads to that. */
+export function inParent<T>(path: NativePath, work: (parent: number, name: NativePath) => T): T {
   const names = pathComponents(path);
-  const last = names.pop() ?? ".";
-  let directory = openRoot();
-  try {
-    for (const name of names) directory = enter(directory, name);
-    return work(directory, last);
-  } finally {
-    closeSync(directory);
-  }
+  const name = names.pop() ?? ".";
+  const parent = openDirectories(names);
+  return withCleanUp(
+    () => work(parent, name),
+    () => closeSync(parent),
+  );
 }
 
 function openRoot(): number {
@@ -187,28 +190,19 @@ function enterFollowing(directory: number, name: NativePath): number {
 
 function makeDirectory(location: Written, directory: number, name: NativePath): void {
   refuseEntryIn(location, directory);
-  if (libc().mkdirat(directory, toCString(name), 0o777) !== 0) throw osError(libc().errno());
+  check(libc().mkdirat(directory, toCString(name), 0o777));
 }
 
 function makeMissingDirectory(location: Written, directory: number, name: NativePath): void {
   try {
     makeDirectory(location, directory, name);
   } catch (error) {
-    if (!existsAt(directory, name)) throw error;
-  }
-}
-
-function existsAt(directory: number, name: NativePath): boolean {
-  try {
-    closeSync(openEntryAt(directory, name));
-    return true;
-  } catch {
-    return false;
+    const existing = resultOr(undefined, () => openEntryAt(directory, name));
+    if (existing === undefined) throw error;
+    closeSync(existing);
   }
 }
 
 function openAt(directory: number, name: NativePath, flags: number, mode: number): number {
-  const fd = libc().openat(directory, toCString(name), flags | O_CLOEXEC, mode);
-  if (fd < 0) throw osError(libc().errno());
-  return fd;
+  return check(libc().openat(directory, toCString(name), flags | O_CLOEXEC, mode));
 }

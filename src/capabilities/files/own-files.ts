@@ -1,13 +1,14 @@
 import { type BigIntStats, fstatSync, readdirSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname } from "node:path";
+import { resultOr } from "../../native/result-or.ts";
 
-/** How long directories count as what they were: only whoever set up the server moves them. */
+/** How long looked-up directories stay valid: only the operator moves them. */
 const DIRECTORIES_LAST_MS = 1000;
 
 /**
- * Files of the server itself, with those that were made of them (`FILE.*`), and the directories on the way to them. They
- * are known by what they are, not by their names: a hard link or a mount can show them anywhere. The files are looked up
- * each time, because others take their places.
+ * The server's own files, files derived from them (`FILE.*`), and the directories on the way to them. They are
+ * recognized by identity, not by name: a hard link or a mount can show them anywhere. The files are looked up each
+ * time, because they get replaced.
  */
 export class OwnFiles {
   readonly #paths: readonly string[];
@@ -30,8 +31,8 @@ export class OwnFiles {
   #directoriesNow(): ReadonlySet<string> {
     const now = performance.now();
     if (now - this.#lookedUpAt < DIRECTORIES_LAST_MS) return this.#directories;
-    const found = this.#paths.flatMap((path) => [path, real(path)].flatMap(withDirectoriesAbove));
-    this.#directories = new Set([...new Set(found)].map(keyAt).filter((key) => key !== undefined));
+    const paths = this.#paths.flatMap((path) => [path, real(path)].flatMap(withDirectoriesAbove));
+    this.#directories = new Set([...new Set(paths)].map(keyAt).filter((key) => key !== undefined));
     this.#lookedUpAt = now;
     return this.#directories;
   }
@@ -39,13 +40,10 @@ export class OwnFiles {
 
 function madeOf(path: string): (string | undefined)[] {
   const end = real(path);
-  try {
-    return readdirSync(dirname(end))
-      .filter((name) => name.startsWith(`${basename(end)}.`))
-      .map((name) => keyAt(`${dirname(end)}/${name}`));
-  } catch {
-    return []; // Without its directory there is none.
-  }
+  // Files derived from it exist only if its directory does.
+  return resultOr([], () => readdirSync(dirname(end)))
+    .filter((name) => name.startsWith(`${basename(end)}.`))
+    .map((name) => keyAt(`${dirname(end)}/${name}`));
 }
 
 function withDirectoriesAbove(path: string): string[] {
@@ -55,20 +53,13 @@ function withDirectoriesAbove(path: string): string[] {
 
 /** The path itself if it does not exist. */
 function real(path: string): string {
-  try {
-    return realpathSync.native(path);
-  } catch {
-    return path;
-  }
+  return resultOr(path, () => realpathSync.native(path));
 }
 
 function keyAt(path: string): string | undefined {
-  try {
-    const stat = statSync(path, { bigint: true, throwIfNoEntry: false });
-    return stat && inodeKey(stat);
-  } catch {
-    return undefined; // A loop of links, or a directory that may not be searched.
-  }
+  // Fails for a loop of links, and for a directory that may not be searched.
+  const stat = resultOr(undefined, () => statSync(path, { bigint: true, throwIfNoEntry: false }));
+  return stat && inodeKey(stat);
 }
 
 function inodeKey({ dev, ino }: BigIntStats): string {

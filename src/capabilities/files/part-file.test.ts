@@ -13,7 +13,7 @@ import { join } from "node:path";
 import { beforeEach, expect, it } from "vitest";
 import { makeFifo } from "../../../test/fault/file-nodes.ts";
 import { openAround, temporaryDirectory } from "../../../test/fixtures/temporary-directory.ts";
-import { openPartFile } from "./part-file.ts";
+import { openPartFile } from "./file-handles.ts";
 import { ownLocation } from "./location.ts";
 
 let directory: string;
@@ -53,12 +53,12 @@ it("is readable for its owner alone if it is private, even if it was not before"
 
 it("refuses a file that is shorter than what shall be kept", () => {
   writeFileSync(at("f"), "0123");
-  expect(() => grow("f", 5)).toThrow(`\`${at("f")}\` has 4 bytes, and 5 were to be kept`);
+  expect(() => grow("f", 5)).toThrow(`\`${at("f")}\` has 4 bytes, fewer than the 5 to keep`);
   expect(readFileSync(at("f"), "utf8")).toBe("0123");
   expect(openAround(directory)).toEqual([]);
 });
 
-it("refuses whatever somebody else may have put there", () => {
+it("refuses whatever someone else may have put there", () => {
   writeFileSync(at("f"), "contents");
   symlinkSync("f", at("link"));
   symlinkSync("none", at("broken"));
@@ -66,7 +66,7 @@ it("refuses whatever somebody else may have put there", () => {
   for (const name of ["link", "broken"]) expect(() => grow(name, 0), name).toThrow("ELOOP");
   expect(() => grow("pipe", 0)).toThrow("ENXIO");
   linkSync(at("f"), at("second"));
-  expect(() => grow("f", 0)).toThrow("is not a file of this user's alone, so it is not continued");
+  expect(() => grow("f", 0)).toThrow("is not exclusively this user's file, so it is not resumed");
   expect(readFileSync(at("f"), "utf8")).toBe("contents");
   expect(openAround(directory)).toEqual([]);
 });
@@ -74,7 +74,7 @@ it("refuses whatever somebody else may have put there", () => {
 it.runIf(process.geteuid?.() === 0)("refuses a file of another user", () => {
   writeFileSync(at("f"), "contents");
   chownSync(at("f"), 1, 1);
-  expect(() => grow("f", 0)).toThrow("is not a file of this user's alone");
+  expect(() => grow("f", 0)).toThrow("is not exclusively this user's file");
   expect(readFileSync(at("f"), "utf8")).toBe("contents");
 });
 
@@ -83,7 +83,7 @@ it("refuses a pipe, though somebody reads from it", async () => {
   const { open } = await import("node:fs/promises");
   const reader = await open(at("pipe"), 0o4000);
   try {
-    expect(() => grow("pipe", 0)).toThrow("is not a file of this user's alone");
+    expect(() => grow("pipe", 0)).toThrow("is not exclusively this user's file");
   } finally {
     await reader.close();
   }

@@ -1,10 +1,10 @@
 import { closeSync, fstatSync, lstatSync, readlinkSync, type Stats, statSync } from "node:fs";
-import { libc } from "../../native/libc.ts";
+import { libc, toCString } from "../../native/libc.ts";
 import { ERRNO, isErrno, osError } from "../../native/os-error.ts";
 import { withoutCapabilities } from "../../native/privileges.ts";
 import { fileSystemOf, PROC } from "./file-systems.ts";
 import { describe, type Metadata } from "./metadata.ts";
-import { joinPath, type NativePath, splitPath, toCString } from "./native-path.ts";
+import { joinPath, type NativePath, splitPath } from "./native-path.ts";
 import { OPEN_FLAGS, readSmall, SMALL_FILE_BYTES } from "./read-file.ts";
 
 /** The same number on every processor. */
@@ -15,10 +15,10 @@ const O_PATH = 0o10000000;
 const RESOLVE_NO_MAGICLINKS = 2n;
 
 /**
- * For somebody who may read the whole disk from inside a sandbox: decides by what was opened, never by the path, and
- * opens it without privileges, of which there are none inside. The results are undefined if the answer must come from
- * inside: `mayRead` refuses, or the file belongs to /dev, which is another one there, or to /proc, which shows a process
- * its own environment, memory and open files. They throw if there is no such file.
+ * For a client that may read the whole disk from inside a sandbox: judges what was opened, never the path, and opens it
+ * without privileges, because there are none inside. Results are undefined if the answer must come from inside:
+ * `mayRead` refuses, or the file belongs to /dev, which differs inside, or to /proc, which shows a process its own
+ * environment, memory and open files. They throw if the file does not exist.
  */
 type MayRead = (realPath: string) => boolean;
 
@@ -61,7 +61,7 @@ function statReadable(
   }
 }
 
-/** Whether it does not exist inside either: the directory that should lead to it is the same there. */
+/** Whether it does not exist inside, either: the directory that would contain it is the same there. */
 function isMissing(path: NativePath, mayRead: MayRead): boolean {
   for (let at = splitPath(path); ; at = splitPath(at.directory)) {
     // A link that leads nowhere outside.
@@ -92,7 +92,7 @@ function withPlain<T>(
 
 const how = new BigUint64Array(3);
 
-/** Follows ordinary links, but not those of /proc, which lead to where no path leads. */
+/** Follows ordinary links, but not those of /proc, whose targets no path can reach. */
 function openWithoutMagic(path: NativePath, flags: number): number | undefined {
   how.set([BigInt(flags | O_CLOEXEC), 0n, RESOLVE_NO_MAGICLINKS]);
   const fd = libc().openat2(OPENAT2, AT_FDCWD, toCString(path), how, how.byteLength);

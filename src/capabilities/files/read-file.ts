@@ -2,6 +2,7 @@ import { close, closeSync, constants, fstatSync, openSync, read, readSync, statS
 import { promisify } from "node:util";
 import { bulkBuffers } from "../bulk-buffers.ts";
 import { ERRNO, osError } from "../../native/os-error.ts";
+import { closeOnError } from "./clean-up.ts";
 import { invalidInput } from "./file-error.ts";
 import { type NativePath, showPath } from "./native-path.ts";
 import { openNoFollow } from "./no-follow.ts";
@@ -39,14 +40,10 @@ export function readFile(
   { admit, onPiece }: PieceTaker,
 ): Buffer | Promise<void> {
   const { fd, size } = openRegularFile(location, options);
-  let small: Buffer | undefined;
-  try {
+  const small = closeOnError(fd, () => {
     if (size > MAX_READ_FILE_BYTES) throw tooLarge();
-    if (size <= SMALL_FILE_BYTES) small = readSmall(fd, size);
-  } catch (error) {
-    closeSync(fd);
-    throw error;
-  }
+    return size <= SMALL_FILE_BYTES ? readSmall(fd, size) : undefined;
+  });
   if (small === undefined) return readPieces(fd, size, { admit, onPiece });
   closeSync(fd);
   return small;
@@ -66,7 +63,8 @@ export function openRegularFile(
   const stat = statSync(path);
   if (stat.isSocket()) throw osError(ERRNO.ENXIO);
   if (!stat.isFile()) {
-    // What a sandbox hides looks like the null device, and may not be opened; the device itself has no side effects.
+    // A file that a sandbox hides looks like the null device, and may not be opened; the device itself has no side
+    // effects.
     if (stat.rdev === NULL_DEVICE) closeSync(openSync(path, OPEN_FLAGS));
     throw notAFile(path);
   }
@@ -74,15 +72,12 @@ export function openRegularFile(
 }
 
 function checkOpened(location: Location, fd: number, refusal: () => Error): { fd: number; size: number } {
-  try {
+  return closeOnError(fd, () => {
     location.checkOpened(fd);
     const stat = fstatSync(fd);
     if (!stat.isFile()) throw refusal();
     return { fd, size: stat.size };
-  } catch (error) {
-    closeSync(fd);
-    throw error;
-  }
+  });
 }
 
 export function notAFile(path: NativePath): Error {

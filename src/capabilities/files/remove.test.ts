@@ -43,7 +43,7 @@ it.each([
   expect(openAround(directory)).toEqual([]);
 });
 
-it("is satisfied with a missing path only if it is told so", async () => {
+it("is satisfied with a missing path only if asked to", async () => {
   for (const recursive of [false, true]) {
     await expect(removed("none", { recursive })).rejects.toMatchObject({ errno: "ENOENT" });
     await removed("none", { recursive, force: true });

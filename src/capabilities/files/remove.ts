@@ -33,7 +33,7 @@ export async function remove(
 }
 
 async function removeFrom(location: Location, path: NativePath, recursive: boolean): Promise<void> {
-  // A read-only file system reports that before it reports that there is nothing to remove.
+  // A read-only file system reports EROFS even before it reports that the file is missing.
   lstatSync(path);
   // Nor does a tree reach into another file system: a mount point is never removed.
   refuseEntry(location, path);

@@ -6,11 +6,11 @@ import { refuseEntry } from "./writing.ts";
 export async function rename(from: Location, to: Location): Promise<void> {
   from.checkChange();
   to.checkChange();
-  await from.onEntry((here) =>
-    to.onEntry((there) => {
-      refuseEntry(from, here);
-      refuseEntry(to, there);
-      return renameEntry(here, there);
+  await from.onEntry((oldEntry) =>
+    to.onEntry((newEntry) => {
+      refuseEntry(from, oldEntry);
+      refuseEntry(to, newEntry);
+      return renameEntry(oldEntry, newEntry);
     }),
   );
 }

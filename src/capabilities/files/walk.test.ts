@@ -174,7 +174,7 @@ describe("a limit", () => {
   });
 });
 
-it.skipIf(process.geteuid?.() === 0)("reports a directory that cannot be read, and goes on", async () => {
+it.skipIf(process.geteuid?.() === 0)("reports a directory that cannot be read, and continues", async () => {
   chmodSync(at("top/b"), 0o000);
   const { entries, errors, truncated } = await walked();
   chmodSync(at("top/b"), 0o700);

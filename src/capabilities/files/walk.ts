@@ -4,7 +4,7 @@ import { Fifo } from "../../base/fifo.ts";
 import type { CapabilityError } from "../../base/errors.ts";
 import { Turns } from "../turns.ts";
 import { fileError, invalidInput } from "./file-error.ts";
-import { joinPath, type NativePath, textOrBytes } from "./native-path.ts";
+import { joinPath, type NativePath, pathKey, textOrBytes } from "./native-path.ts";
 import type { Location } from "./location.ts";
 
 export interface WalkOptions {
@@ -53,7 +53,7 @@ export function checkWalkLimits({ maxDepth, maxDirectories, maxEntries }: WalkOp
 interface Directory {
   readonly location: Location;
   readonly depth: number;
-  /** Its path without any links, if linked directories are entered. */
+  /** Its path without links, if linked directories are entered. */
   readonly real: NativePath | undefined;
 }
 
@@ -94,7 +94,7 @@ class Walker {
       if (this.#turns.over) await this.#turns.next();
       const name = textOrBytes(entry.name);
       const location = directory.child(name);
-      const target = entry.type.isSymbolicLink() ? await targetOf(location) : entry.type;
+      const target = entry.type.isSymbolicLink() ? await location.stat().catch(() => undefined) : entry.type;
       // A broken link, or one that leads outside the allowed roots, does not count.
       if (target === undefined) continue;
       if (this.#examined >= this.#options.maxEntries) {
@@ -104,7 +104,8 @@ class Walker {
       this.#examined += 1;
       const kind = this.#kindOf(entry.type, target);
       if (kind === undefined) continue;
-      if (!this.#add(location, kind)) return;
+      if (!this.#hasRoom(location)) return;
+      this.#entries.push({ location, kind });
       const hidden = Buffer.from(entry.name)[0] === DOT;
       const enter = depth < this.#options.maxDepth && !(hidden && this.#options.pruneHiddenDirectories);
       if (kind === "directory" && enter) {
@@ -118,10 +119,10 @@ class Walker {
 
   async #read(directory: Location): Promise<{ name: Buffer; type: Dirent }[]> {
     try {
-      const found = await directory.onTarget({ followSymlinks: true }, (opened) =>
+      const listed = await directory.onTarget({ followSymlinks: true }, (opened) =>
         readdir(opened, { withFileTypes: true, encoding: "buffer" as BufferEncoding }),
       );
-      const entries = found.map((type) => ({ name: type.name as unknown as Buffer, type }));
+      const entries = listed.map((type) => ({ name: type.name as unknown as Buffer, type }));
       return entries.sort((left, right) => Buffer.compare(left.name, right.name));
     } catch (error) {
       this.#fail(directory, error);
@@ -129,7 +130,7 @@ class Walker {
     }
   }
 
-  #kindOf(own: Dirent, target: FileKind): "directory" | "file" | undefined {
+  #kindOf(own: Dirent, target: Pick<Dirent, "isDirectory">): "directory" | "file" | undefined {
     if (own.isSymbolicLink())
       return target.isDirectory() && this.#options.followDirectorySymlinks ? "directory" : undefined;
     if (own.isDirectory()) return "directory";
@@ -141,7 +142,7 @@ class Walker {
     if (this.#options.followDirectorySymlinks) {
       real = known ?? (await this.#realPath(location));
       if (real === undefined) return;
-      const identity = Buffer.from(real).toString("latin1");
+      const identity = pathKey(real);
       if (this.#visited.has(identity)) return;
       this.#visited.add(identity);
     }
@@ -157,12 +158,6 @@ class Walker {
     }
   }
 
-  #add(location: Location, kind: "directory" | "file"): boolean {
-    if (!this.#hasRoom(location)) return false;
-    this.#entries.push({ location, kind });
-    return true;
-  }
-
   #fail(location: Location, error: unknown): void {
     const { message } = fileError(error) as CapabilityError;
     if (this.#hasRoom(location)) this.#errors.push({ location, message });
@@ -172,18 +167,5 @@ class Walker {
     this.#bytes += location.uri.length + ITEM_OVERHEAD_BYTES;
     if (this.#bytes > MAX_RESULT_BYTES) this.#truncated = true;
     return !this.#truncated;
-  }
-}
-
-interface FileKind {
-  isDirectory(): boolean;
-}
-
-/** Undefined for a broken link, or one that leads outside the allowed roots. */
-async function targetOf(location: Location): Promise<FileKind | undefined> {
-  try {
-    return await location.stat();
-  } catch {
-    return undefined;
   }
 }

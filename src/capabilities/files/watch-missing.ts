@@ -1,8 +1,7 @@
 import { closeSync, type FSWatcher, fstatSync, watch } from "node:fs";
-import { CapabilityError } from "../../base/errors.ts";
 import { Turns } from "../turns.ts";
-import { joinPath, type NativePath } from "./native-path.ts";
-import { openDirectories, openEntryAt, openLinkedDirectoryAt } from "./no-follow.ts";
+import { joinPath, type NativePath, pathKey } from "./native-path.ts";
+import { openDirectories, openExistingAt, openLinkedDirectoryAt } from "./no-follow.ts";
 import type { Location } from "./location.ts";
 import { isSilent } from "./file-systems.ts";
 
@@ -26,14 +25,14 @@ export async function watchMissing(
   try {
     isComplete = await running.add(missing, present);
   } catch {
-    // No watch is available: the system has no more, or a directory is gone again or may not be searched.
+    // No watch is available: the system has no more, or a directory has disappeared or may not be searched.
   }
   if (isComplete) return () => running.close();
   running.close();
   return undefined;
 }
 
-/** Relevant events of a name: what is missing, or on the way, matters when it appears or disappears. */
+/** Relevant events of a name: the missing one, and those on the way, matter when they appear or disappear. */
 type Interest = "appear or go" | "anything";
 
 class RunningWatch {
@@ -50,7 +49,7 @@ class RunningWatch {
   /** False if they cannot all be watched, or something has happened meanwhile. */
   async add(missing: readonly Location[], present: Location | undefined): Promise<boolean> {
     for (const location of missing) if (!(await this.#addWay(location, "missing"))) return false;
-    // Last, because a directory on the way of the others may be the present one, of which more matters.
+    // Last, because a directory on the way to the others may be the present one, of which more events matter.
     if (present !== undefined && !(await this.#addWay(present, "present"))) return false;
     this.#isComplete = !this.#isOver;
     return this.#isComplete;
@@ -76,12 +75,12 @@ class RunningWatch {
         const interests = index < depthOfTop ? undefined : this.#watch(pathOf(directory), path);
         const isLast = index === names.length - 1;
         interests?.set(pathKey(name), isLast && expected === "present" ? "anything" : "appear or go");
-        const entry = open(directory, name);
+        const entry = openExistingAt(directory, name);
         if (entry === undefined) return expected === "missing" && interests !== undefined;
         if (isLast) {
-          const isThere = !isLink(entry) && !isSilent(pathOf(entry));
+          const isWatchable = !fstatSync(entry).isSymbolicLink() && !isSilent(pathOf(entry));
           closeSync(entry);
-          return expected === "present" && interests !== undefined && isThere;
+          return expected === "present" && interests !== undefined && isWatchable;
         }
         const inner = enter(directory, name, entry, { followLink: expected === "present" && !isBounded });
         closeSync(directory);
@@ -116,18 +115,8 @@ class RunningWatch {
   #fire(): void {
     if (this.#isOver) return;
     this.close();
-    // Until it is complete, nobody waits for it: the answer says that there is no watch.
+    // Until it is complete, the answer says that there is no watch, so no client waits for it.
     if (this.#isComplete) this.#onChange();
-  }
-}
-
-/** Undefined if it does not exist. */
-function open(directory: number, name: NativePath): number | undefined {
-  try {
-    return openEntryAt(directory, name);
-  } catch (error) {
-    if (error instanceof CapabilityError && error.errno === "ENOENT") return undefined;
-    throw error;
   }
 }
 
@@ -145,14 +134,6 @@ function enter(
   throw new Error("not a directory");
 }
 
-function isLink(entry: number): boolean {
-  return fstatSync(entry).isSymbolicLink();
-}
-
 function pathOf(descriptor: number): NativePath {
   return `/proc/self/fd/${descriptor}`;
-}
-
-function pathKey(path: NativePath): string {
-  return Buffer.from(path).toString("latin1");
 }

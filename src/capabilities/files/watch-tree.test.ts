@@ -158,10 +158,10 @@ describe("a directory", () => {
     await expect(watch("none")).rejects.toMatchObject({ errno: "ENOENT" });
     const options = { recursive: false, onChange: () => Promise.resolve() };
     await expect(watchTree(new Location("/proc/self", freeAccess), options)).rejects.toThrow(
-      "tells no changes",
+      "does not report changes",
     );
     await expect(watchTree(new Location("/proc/self/status", freeAccess), options)).rejects.toThrow(
-      "/proc/self: this file system tells no changes",
+      "/proc/self: this file system does not report changes",
     );
     await expect(watch("d", { access: new AllowedRoots([at("d/e")]) })).rejects.toThrow("outside the roots");
   });

@@ -3,13 +3,14 @@ import { readdir } from "node:fs/promises";
 import { CapabilityError } from "../../base/errors.ts";
 import { Fifo } from "../../base/fifo.ts";
 import { isErrno } from "../../native/os-error.ts";
+import { resultOr } from "../../native/result-or.ts";
 import { Turns } from "../turns.ts";
 import { fileError } from "./file-error.ts";
-import { joinPath, type NativePath, textOrBytes } from "./native-path.ts";
+import { joinPath, pathKey, textOrBytes } from "./native-path.ts";
 import type { Location } from "./location.ts";
 import { isSilent } from "./file-systems.ts";
 
-/** Maximum number of directories per watch; each takes a kernel watch, of which a user has some ten thousand. */
+/** Maximum number of directories per watch; each takes a kernel watch, of which a user has about ten thousand. */
 const MAX_WATCHED_DIRECTORIES = 8192;
 /** Maximum number of paths per notification; more is an overflow. */
 const MAX_NOTICE_PATHS = 1024;
@@ -21,14 +22,14 @@ const GATHER_MS = 25;
 /** Paths that appeared, disappeared or changed. */
 interface TreeChange {
   readonly locations: readonly Location[];
-  /** There were more changes than listed. */
+  /** Whether there were more changes than listed. */
   readonly overflow: boolean;
   /** The watched path is gone, and the watch has ended. */
   readonly ended: boolean;
 }
 
 export interface WatchOptions {
-  /** Also watch the directories below, except through links. */
+  /** Also watch subdirectories, except through links. */
   readonly recursive: boolean;
   /** Called with the changes since the last call; not called again before the promise settles. */
   readonly onChange: (change: TreeChange) => Promise<void>;
@@ -77,7 +78,7 @@ class TreeWatch {
   #overflow = false;
   #ended = false;
   #closed = false;
-  #telling = false;
+  #notifying = false;
   #timer: NodeJS.Timeout | undefined;
   /** The only relevant name, if a file is watched. */
   #only: string | undefined;
@@ -93,8 +94,8 @@ class TreeWatch {
     if (!isDirectory) this.#only = pathKey(this.#root.name);
     const start = isDirectory ? this.#root : this.#root.parent;
     if (start.onTarget(FOLLOWED, isSilent))
-      throw new CapabilityError("UNSUPPORTED", `${start.shown}: this file system tells no changes`);
-    await this.#add(start, { recursive: isDirectory && this.#options.recursive, found: () => {} });
+      throw new CapabilityError("UNSUPPORTED", `${start.shown}: this file system does not report changes`);
+    await this.#add(start, { recursive: isDirectory && this.#options.recursive, onEntry: () => {} });
   }
 
   close(): void {
@@ -107,7 +108,7 @@ class TreeWatch {
   /** Watches before listing, so that no change goes unseen. */
   async #add(
     start: Location,
-    { recursive, found }: { recursive: boolean; found: (location: Location) => void },
+    { recursive, onEntry }: { recursive: boolean; onEntry: (location: Location) => void },
   ): Promise<void> {
     const turns = new Turns();
     const pending = [start];
@@ -119,7 +120,7 @@ class TreeWatch {
           for (const entry of await list(location)) {
             if (turns.over) await turns.next();
             const inner = location.child(textOrBytes(entry.name as unknown as Buffer));
-            found(inner);
+            onEntry(inner);
             if (entry.isDirectory()) pending.push(inner);
           }
       } catch (error) {
@@ -183,7 +184,7 @@ class TreeWatch {
   /** True if the directory is no longer the watched one. */
   #checkGone(directory: WatchedDirectory): boolean {
     if (this.#directories.get(directory.location.key) !== directory) return true;
-    if (directory.location.statOrNothing()?.ino === directory.inode) return false;
+    if (directory.location.statIfExists()?.ino === directory.inode) return false;
     this.#gone(directory);
     return true;
   }
@@ -206,8 +207,9 @@ class TreeWatch {
     const inode = directoryInode(location);
     if (known !== undefined && known.inode !== inode) this.#gone(known);
     if (inode === undefined) return;
-    // Its parent reports a directory that disappears meanwhile.
-    this.#add(location, { recursive: true, found: (inner) => this.#note(inner) }).catch((error: unknown) => {
+    // The parent reports a directory that disappears in the meantime.
+    const onEntry = (inner: Location): void => this.#note(inner);
+    this.#add(location, { recursive: true, onEntry }).catch((error: unknown) => {
       if (!isOutOfReach(error)) this.#lost();
     });
   }
@@ -237,7 +239,7 @@ class TreeWatch {
   }
 
   #notifySoon(): void {
-    if (this.#closed || this.#telling) return;
+    if (this.#closed || this.#notifying) return;
     this.#timer ??= setTimeout(() => void this.#notify(), GATHER_MS).unref();
   }
 
@@ -246,9 +248,9 @@ class TreeWatch {
     const change = { locations: [...this.#changed.values()], overflow: this.#overflow, ended: this.#ended };
     this.#changed.clear();
     this.#overflow = false;
-    this.#telling = true;
+    this.#notifying = true;
     await this.#options.onChange(change);
-    this.#telling = false;
+    this.#notifying = false;
     if (change.ended) this.close();
     else if (this.#changed.size > 0 || this.#overflow) this.#notifySoon();
   }
@@ -269,17 +271,10 @@ function isOutOfReach(error: unknown): boolean {
 /** Errors for a directory that has become a link. */
 const REFUSED: ReadonlySet<string> = new Set(["PERMISSION_DENIED", "INVALID_INPUT"]);
 
-/** Names as comparable text, whether text or bytes. */
-function pathKey(name: NativePath): string {
-  return Buffer.from(name).toString("latin1");
-}
-
 function directoryInode(location: Location): number | undefined {
-  try {
-    const stat = location.onEntry((path) => lstatSync(path, { throwIfNoEntry: false }));
-    return stat?.isDirectory() ? stat.ino : undefined;
-  } catch {
-    // The path may no longer be searched.
-    return undefined;
-  }
+  // Fails if the path may no longer be searched.
+  const stat = resultOr(undefined, () =>
+    location.onEntry((path) => lstatSync(path, { throwIfNoEntry: false })),
+  );
+  return stat?.isDirectory() ? stat.ino : undefined;
 }

@@ -369,13 +369,13 @@ describe("for somebody whom permissions bind", () => {
     expect(statSync(at("f"))).toMatchObject({ ino, uid: 65_534, gid: 1 });
   });
 
-  it.runIf(isRoot)("a mode opens nobody else's file", () => {
+  it.runIf(isRoot)("a mode opens no one else's file", () => {
     writeFileSync(at("f"), "old", { mode: 0o444 });
     expect(() => asOrdinaryUser(() => writeNow("f", 0o666))).toThrow("Permission denied (os error 13)");
     expect(text("f")).toBe("old");
   });
 
-  it.runIf(isRoot)("somebody else's writable file is written in place, and stays theirs", () => {
+  it.runIf(isRoot)("someone else's writable file is written in place, and stays theirs", () => {
     writeFileSync(at("f"), "old");
     chmodSync(at("f"), 0o666);
     const { ino } = statSync(at("f"));

@@ -12,10 +12,11 @@ import {
   write,
 } from "node:fs";
 import { promisify } from "node:util";
-import { libc } from "../../native/libc.ts";
+import { check, libc, toCString } from "../../native/libc.ts";
 import { ERRNO, osError } from "../../native/os-error.ts";
+import { resultOr } from "../../native/result-or.ts";
 import { invalidInput } from "./file-error.ts";
-import { type NativePath, splitPath, toCString } from "./native-path.ts";
+import { type NativePath, splitPath } from "./native-path.ts";
 import { openNoFollow } from "./no-follow.ts";
 import type { Location } from "./location.ts";
 import { temporaryName } from "./temporary-name.ts";
@@ -46,13 +47,10 @@ interface Draft {
   close(): void;
 }
 
-interface WriteOptions {
+interface Writing {
+  readonly location: Location;
   /** Permissions of a regular file, regardless of the umask. They are set before the new contents become visible. */
   readonly mode?: number | undefined;
-}
-
-interface Writing extends WriteOptions {
-  readonly location: Location;
 }
 
 /**
@@ -64,7 +62,7 @@ interface Writing extends WriteOptions {
 export function writeFile(
   location: Location,
   bytes: Uint8Array,
-  options: WriteOptions & { followSymlinks: boolean },
+  options: Pick<Writing, "mode"> & { followSymlinks: boolean },
 ): void | Promise<void> {
   refuseSetId(options.mode, location);
   const writing = { mode: options.mode, location };
@@ -110,16 +108,11 @@ async function writeInTurns(first: Draft, bytes: Uint8Array): Promise<void> {
   }
 }
 
-/** The result of a C function; throws if it failed. */
-function check(result: number): number {
-  if (result < 0) throw osError(libc().errno());
-  return result;
-}
-
 function openDraft(path: NativePath, options: Writing): Draft {
   const { target, existing } = resolveLinks(path, options.location);
-  // Without permission to write a file, it must not be replaced either, even if the directory would allow it. Whoever
-  // may set its mode may also allow writing, and the request may repeat one that has set a mode without it.
+  // A file that the client may not write must not be replaced either, even if its directory would allow it. A client
+  // that may set its mode can allow itself to write, and the request may repeat one that has set a mode without write
+  // permission.
   if (existing?.isFile() && !(options.mode !== undefined && existing.uid === process.geteuid?.()))
     check(libc().faccessat(AT_FDCWD, toCString(target), constants.W_OK, 0));
   const replacement =
@@ -131,48 +124,34 @@ function openDraft(path: NativePath, options: Writing): Draft {
 
 function openInPlace(target: NativePath, options: Writing): Draft {
   const flags = options.location.followsLinks ? WRITE_FLAGS : WRITE_FLAGS | constants.O_NOFOLLOW;
-  return new InPlace(
-    openToWrite(options.location, target, (path) => openSync(path, flags, creationMode(options))),
-    options,
-  );
+  const open = (path: NativePath): number => openSync(path, flags, creationMode(options));
+  return inPlace(openToWrite(options.location, target, open), options);
 }
 
 /** Mode for creating a file. The umask may restrict it, so the mode is set again once the file is open. */
-function creationMode({ mode }: WriteOptions): number {
+function creationMode({ mode }: Writing): number {
   return mode === undefined ? NEW_FILE_MODE : mode & 0o777;
 }
 
 /** The file itself. Space is reserved first, so that a full disk leaves the old contents. */
-class InPlace implements Draft {
-  readonly fd: number;
-  readonly #stat: Stats;
-  readonly #mode: number | undefined;
-  readonly #location: Location;
-
-  constructor({ fd, stat }: { fd: number; stat: Stats }, { mode, location }: Writing) {
-    this.fd = fd;
-    this.#stat = stat;
-    this.#mode = mode;
-    this.#location = location;
-  }
-
-  begin(length: number): void {
-    if (!this.#stat.isFile()) return;
-    reserve(this.fd, this.#stat.size, length);
-    if (this.#mode !== undefined) fchmodSync(this.fd, this.#mode);
-  }
-
-  commit(length: number): undefined {
-    if (!this.#stat.isFile()) return;
-    ftruncateSync(this.fd, length);
-    // The system clears set-user-ID and set-group-ID when a file is written.
-    if (this.#mode !== undefined) fchmodSync(this.fd, this.#mode);
-    dropSetId(this.fd, this.#location);
-  }
-
-  close(): void {
-    closeSync(this.fd);
-  }
+function inPlace({ fd, stat }: { fd: number; stat: Stats }, { mode, location }: Writing): Draft {
+  return {
+    fd,
+    begin: (length) => {
+      if (!stat.isFile()) return;
+      reserve(fd, stat.size, length);
+      if (mode !== undefined) fchmodSync(fd, mode);
+    },
+    commit: (length) => {
+      if (!stat.isFile()) return undefined;
+      ftruncateSync(fd, length);
+      // The system clears set-user-ID and set-group-ID when a file is written.
+      if (mode !== undefined) fchmodSync(fd, mode);
+      dropSetId(fd, location);
+      return undefined;
+    },
+    close: () => closeSync(fd),
+  };
 }
 
 function reserve(fd: number, oldSize: number, newSize: number): void {
@@ -186,7 +165,7 @@ function reserve(fd: number, oldSize: number, newSize: number): void {
 
 function openInPlaceNoFollow(path: NativePath, options: Writing): Draft {
   const opened = openToWrite(options.location, path, (at) => openNoFollow(at, WRITE_FLAGS, NEW_FILE_MODE));
-  if (opened.stat.isFile()) return new InPlace(opened, options);
+  if (opened.stat.isFile()) return inPlace(opened, options);
   closeSync(opened.fd);
   throw invalidInput("path is not a regular file");
 }
@@ -221,60 +200,47 @@ function hasExtendedAttributes(path: NativePath): boolean {
   return size > 0;
 }
 
-/** A new file beside the old one. It has no name if the file system allows that, so that it disappears in a crash. */
-class Replacement implements Draft {
+interface NewFile {
   readonly fd: number;
-  readonly #target: NativePath;
-  readonly #existing: Stats | undefined;
-  readonly #options: Writing;
-  #name: NativePath | undefined;
+  /** Undefined if it has none yet. */
+  readonly name: NativePath | undefined;
+  readonly target: NativePath;
+  readonly existing: Stats | undefined;
+}
 
-  constructor(
-    { fd, name }: { fd: number; name: NativePath | undefined },
-    target: NativePath,
-    existing: Stats | undefined,
-    options: Writing,
-  ) {
-    this.fd = fd;
-    this.#name = name;
-    this.#target = target;
-    this.#existing = existing;
-    this.#options = options;
-  }
-
-  begin(): void {}
-
-  commit(): Draft | undefined {
-    if (!this.#takeIdentity()) return openInPlace(this.#target, this.#options);
-    if (this.#name === undefined) {
-      if (this.#existing === undefined && link(this.fd, this.#target)) return undefined;
-      const name = temporaryName(splitPath(this.#target).directory);
-      if (!link(this.fd, name)) return openInPlace(this.#target, this.#options);
-      this.#name = name;
+/** A new file beside the old one. It has no name if the file system allows that, so that it disappears in a crash. */
+function replacement({ fd, name: firstName, target, existing }: NewFile, options: Writing): Draft {
+  let name = firstName;
+  const commit = (): Draft | undefined => {
+    if (!takeIdentity(fd, existing, options)) return openInPlace(target, options);
+    if (name === undefined) {
+      if (existing === undefined && link(fd, target)) return undefined;
+      const beside = temporaryName(splitPath(target).directory);
+      if (!link(fd, beside)) return openInPlace(target, options);
+      name = beside;
     }
-    if (libc().renameat(AT_FDCWD, toCString(this.#name), AT_FDCWD, toCString(this.#target)) === 0) {
-      this.#name = undefined;
+    if (libc().renameat(AT_FDCWD, toCString(name), AT_FDCWD, toCString(target)) === 0) {
+      name = undefined;
       return undefined;
     }
     const errno = libc().errno();
     // The file is a mount point, so it cannot be replaced.
-    if (errno === ERRNO.EBUSY) return openInPlace(this.#target, this.#options);
+    if (errno === ERRNO.EBUSY) return openInPlace(target, options);
     throw osError(errno);
-  }
+  };
+  const close = (): void => {
+    libc().close(fd);
+    if (name !== undefined) unlinkSync(name);
+  };
+  return { fd, begin: () => {}, commit, close };
+}
 
-  /** False if the system does not allow the old file's owner, or the requested mode, on the new file. */
-  #takeIdentity(): boolean {
-    const existing = this.#existing;
-    if (existing !== undefined && !copyOwner(this.fd, existing)) return false;
-    const { mode = existing?.mode, location } = this.#options;
-    const kept = location.isTrusted ? 0o7777 : 0o7777 & ~SET_ID_BITS;
-    return mode === undefined || libc().fchmod(this.fd, mode & kept) === 0;
-  }
-
-  close(): void {
-    libc().close(this.fd);
-    if (this.#name !== undefined) unlinkSync(this.#name);
-  }
+/** False if the system does not allow the old file's owner, or the requested mode, on the new file. */
+function takeIdentity(fd: number, existing: Stats | undefined, options: Writing): boolean {
+  if (existing !== undefined && !copyOwner(fd, existing)) return false;
+  const { mode = existing?.mode, location } = options;
+  const kept = location.isTrusted ? 0o7777 : 0o7777 & ~SET_ID_BITS;
+  return mode === undefined || libc().fchmod(fd, mode & kept) === 0;
 }
 
 /** Undefined if the directory does not allow it. */
@@ -285,15 +251,15 @@ function openReplacement(
 ): Draft | undefined {
   const { directory } = splitPath(target);
   const unnamed = libc().openat(AT_FDCWD, toCString(directory), O_TMPFILE, NEW_FILE_MODE);
-  if (unnamed >= 0) return new Replacement({ fd: unnamed, name: undefined }, target, existing, options);
+  if (unnamed >= 0) return replacement({ fd: unnamed, name: undefined, target, existing }, options);
   const name = temporaryName(directory);
   // The new file must not be more readable than its final permissions, which it gets at the end.
   const mode = existing === undefined && options.mode === undefined ? NEW_FILE_MODE : PRIVATE_MODE;
   const fd = libc().openat(AT_FDCWD, toCString(name), NEW_FILE_FLAGS, mode);
-  if (fd >= 0) return new Replacement({ fd, name }, target, existing, options);
+  if (fd >= 0) return replacement({ fd, name, target, existing }, options);
   const errno = libc().errno();
   if (errno === ERRNO.EACCES || errno === ERRNO.EPERM || errno === ERRNO.EROFS) return undefined;
-  // In /proc, there is no file beside the one that is there.
+  // /proc cannot contain a new file beside the existing one.
   if (errno === ERRNO.ENOENT && existing !== undefined) return undefined;
   throw osError(errno);
 }
@@ -314,10 +280,8 @@ function link(fd: number, path: NativePath): boolean {
 
 function copyOwner(fd: number, { uid, gid }: Stats): boolean {
   if (uid === process.geteuid?.() && gid === process.getegid?.()) return true;
-  try {
+  return resultOr(false, () => {
     fchownSync(fd, uid, gid);
     return true;
-  } catch {
-    return false;
-  }
+  });
 }

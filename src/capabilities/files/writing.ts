@@ -11,11 +11,13 @@ import {
   statSync,
 } from "node:fs";
 import { CapabilityError } from "../../base/errors.ts";
+import { resultOr } from "../../native/result-or.ts";
+import { closeOnError } from "./clean-up.ts";
 import { fileSystemOf, isOfKernel, PROC } from "./file-systems.ts";
 import { type NativePath, pathComponents, splitPath } from "./native-path.ts";
 
-// The one door to everything that writes a file, changes its mode, or creates, renames or removes an entry. A client
-// confined to roots or a sandbox may write nothing but data: no devices or kernel files, which can do more than any
+// The single entry point for everything that writes a file, changes its mode, or creates, renames or removes an entry.
+// A client confined to roots or a sandbox may write only data: no devices or kernel files, which can do more than any
 // file, and no programs that would run as the server's user for everyone on the machine.
 
 export const NEW_FILE_MODE = 0o666;
@@ -28,25 +30,25 @@ export const NULL_DEVICE = 0x103;
 
 const O_PATH = 0o10000000;
 
-/** What is asked of a `Place`. */
+/** The members of `Location` that writing needs. */
 export interface Written {
   readonly isTrusted: boolean;
   readonly shown: string;
   checkOpened(fd: number): void;
 }
 
-/** Throws for permissions that may not be given. */
+/** Throws for permissions that a client must not set. */
 export function refuseSetId(mode: number | undefined, { isTrusted }: Written): void {
   if (isTrusted || mode === undefined || (mode & SET_ID_BITS) === 0) return;
   throw new CapabilityError(
     "PERMISSION_DENIED",
-    `mode ${mode.toString(8)} sets the user or group ID of programs, which needs full rights, and neither roots nor a sandbox: leave out 6000`,
+    `mode ${mode.toString(8)} sets the user or group ID of programs, which needs full rights without roots or a sandbox: leave out 6000`,
   );
 }
 
 /**
- * Opens a file to write it, and creates it if there is none. It is not truncated: what it is decides whether it may be
- * written.
+ * Opens a file for writing, and creates it if it is missing. It is not truncated: whether it may be written depends on
+ * what was opened.
  */
 export function openToWrite(
   location: Written,
@@ -57,16 +59,13 @@ export function openToWrite(
   const before = location.isTrusted ? undefined : statSync(path, { throwIfNoEntry: false });
   if (before !== undefined) refuseDevice(before, location);
   const fd = open(path);
-  try {
+  return closeOnError(fd, () => {
     const stat = fstatSync(fd);
     location.checkOpened(fd);
     refuseToWrite(fd, stat, location);
     dropSetId(fd, location);
     return { fd, stat };
-  } catch (error) {
-    closeSync(fd);
-    throw error;
-  }
+  });
 }
 
 /**
@@ -93,14 +92,9 @@ export function refuseToChange(location: Written, path: NativePath): void {
 /** Throws for an entry, existing or not, that may not be created, renamed or removed. */
 export function refuseEntry(location: Written, entry: NativePath): void {
   if (location.isTrusted) return;
-  let type: number;
-  try {
-    ({ type } = statfsSync(splitPath(entry).directory));
-  } catch {
-    // The operation will say why.
-    return;
-  }
-  if (isOfKernel(type)) throw noData(location);
+  // If it fails, the operation will say why.
+  const type = resultOr(undefined, () => statfsSync(splitPath(entry).directory).type);
+  if (type !== undefined && isOfKernel(type)) throw noData(location);
 }
 
 /** The same for every entry of an open directory: there, a directory can be a control group. */
@@ -112,7 +106,7 @@ function refuseToWrite(fd: number, stat: Stats, location: Written): void {
   if (!location.isTrusted) refuseDevice(stat, location);
   const type = fileSystemOf(fd);
   if (!location.isTrusted && isOfKernel(type)) throw noData(location);
-  // A client that is served as another user has the rights of that user, but not those of its server.
+  // A client that is served as another user has that user's rights, but not those over its server.
   if (type === PROC && isOfThisProcess(fd))
     throw new CapabilityError(
       "PERMISSION_DENIED",
@@ -127,11 +121,11 @@ function refuseDevice(stat: Stats, location: Written): void {
 function noData({ shown }: Written): CapabilityError {
   return new CapabilityError(
     "PERMISSION_DENIED",
-    `path \`${shown}\` is a device or a file of the kernel, which cannot be written with roots or a sandbox`,
+    `path \`${shown}\` is a device or a kernel file, which cannot be written with roots or a sandbox`,
   );
 }
 
-/** Each thread has a directory of its own, too. */
+/** Each thread has its own directory, too. */
 function isOfThisProcess(fd: number): boolean {
   const threads = new Set(readdirSync("/proc/self/task"));
   return pathComponents(readlinkSync(`/proc/self/fd/${fd}`)).some((name) => threads.has(String(name)));

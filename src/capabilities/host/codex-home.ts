@@ -1,12 +1,13 @@
 import { realpathSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { CapabilityError } from "../../base/errors.ts";
+import { resultOr } from "../../native/result-or.ts";
 
 /** Codex's directories on this machine. */
 export interface CodexHome {
   /** The user's home directory. */
   readonly userDirectory: string;
-  /** Looked up each time, because it may be created or moved while the server runs. Throws if there is none. */
+  /** Looked up each time, because it may be created or moved while the server runs. Throws if it does not exist. */
   locate(): string;
 }
 
@@ -26,12 +27,8 @@ export function findCodexHome(
 function resolveHome(named: string): string {
   const refuse = (why: string) =>
     new CapabilityError("OS_ERROR", `CODEX_HOME points to ${JSON.stringify(named)}, but that path ${why}`);
-  let directory: string;
-  try {
-    directory = realpathSync(named);
-  } catch {
-    throw refuse("does not exist");
-  }
+  const directory = resultOr(undefined, () => realpathSync(named));
+  if (directory === undefined) throw refuse("does not exist");
   if (!statSync(directory).isDirectory()) throw refuse("is not a directory");
   return directory;
 }

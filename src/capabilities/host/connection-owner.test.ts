@@ -68,7 +68,7 @@ describe.each([
     end();
   });
 
-  it("is held by nobody once it is closed or reset, though what it sent can still be read", async () => {
+  it("has no holder once it is closed or reset, though what it sent can still be read", async () => {
     for (const close of ["end", "resetAndDestroy"] as const) {
       const { client, accepted, end } = await connection();
       const peer = ends(accepted);

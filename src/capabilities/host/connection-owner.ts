@@ -2,6 +2,7 @@ import { readlinkSync } from "node:fs";
 import { isIPv4, isIPv6, SocketAddress } from "node:net";
 import { networkInterfaces } from "node:os";
 import type { ConnectionEnds } from "../../base/connection-ends.ts";
+import { resultOr } from "../../native/result-or.ts";
 import { diagnoseSocket, type SocketOwner } from "../../native/socket-diagnosis.ts";
 import { inSlices } from "../process/slices.ts";
 import { listDirectory, listPids, readProcFile } from "../../native/process-stat.ts";
@@ -11,9 +12,9 @@ const USER = 7;
 const INODE = 9;
 
 /**
- * Tells whether a process in this server's own process namespace, or another user's, holds the other end of a
- * connection from this machine. A peer that has already closed its end, or keeps it where nobody can see it, is none of
- * these: what it sent could still be read. Connections from other machines are always true.
+ * Whether a process in this server's own process namespace, or another user's, holds the other end of a connection from
+ * this machine. False for a peer that has already closed its end, or hides it: what it sent could still be read. Always
+ * true for connections from other machines.
  */
 export async function isHeldOutside(ends: ConnectionEnds): Promise<boolean> {
   if (!isOwnAddress(ends.remoteAddress)) return true;
@@ -23,16 +24,16 @@ export async function isHeldOutside(ends: ConnectionEnds): Promise<boolean> {
   const links = new Set(sockets.map(({ inode }) => `socket:[${inode}]`));
   if (links.size === 0) return false;
   const own = namespaceOf("self");
-  let found = false;
+  let isHeld = false;
   await inSlices(listPids(), (pid) => {
-    found ||= holdsAny(pid, links) && namespaceOf(pid) === own;
+    isHeld ||= holdsAny(pid, links) && namespaceOf(pid) === own;
   });
-  return found;
+  return isHeld;
 }
 
 /**
  * Whether a process runs in a sandbox of this program: it descends from it, in a process namespace below its own.
- * Containers of others do not. Nobody can say where one was that has already ended, so it counts as inside.
+ * Containers of others do not. A process that has already ended can no longer be located, so it counts as inside.
  */
 export function isInOwnSandbox(pid: number): boolean {
   const status = statusOf(pid);
@@ -57,8 +58,8 @@ function statusOf(pid: number): { readonly parent: number; readonly depth: numbe
 }
 
 /**
- * Whether this program's user opened the other end of a connection on this machine, or root, who could do everything
- * anyway. False if it is closed or its user cannot be found.
+ * Whether this program's user, or root, who could do everything anyway, opened the other end of a connection on this
+ * machine. False if it is closed or its user cannot be found.
  */
 export function isOwnUsers(ends: ConnectionEnds): boolean {
   const owner = ownerOf(ends);
@@ -80,19 +81,19 @@ function isOwnAddress(address: string): boolean {
 }
 
 /**
- * Open sockets of the other end, whose own end is the remote one here. The kernel reports one that has been closed as
- * root's, without an inode.
+ * Open sockets of the other end, whose local address is the remote one here. The kernel reports a closed one as root's,
+ * without an inode.
  */
 function findSockets(ends: ConnectionEnds): { user: number; inode: string }[] {
   const asked = askKernel(ends);
   if (asked !== undefined)
     return asked === null || asked.inode === 0 ? [] : [{ ...asked, inode: `${asked.inode}` }];
   // A connection is in one table only, and the kernel takes milliseconds for each.
-  const found = findIn("net/tcp", ends, ipv4Words);
-  return found.length > 0 ? found : findIn("net/tcp6", ends, ipv6Words);
+  const sockets = findIn("net/tcp", ends, ipv4Words);
+  return sockets.length > 0 ? sockets : findIn("net/tcp6", ends, ipv6Words);
 }
 
-/** Undefined if it cannot be asked, or cannot tell: the address of one link may exist on several. */
+/** Undefined if the kernel cannot be asked, or cannot tell: a link-local address may exist on several links. */
 function askKernel(ends: ConnectionEnds): SocketOwner | null | undefined {
   if (ends.remoteAddress.includes("%") || ends.localAddress.includes("%")) return undefined;
   const [address, peerAddress] = [ends.remoteAddress, ends.localAddress].map((text) =>
@@ -169,7 +170,7 @@ function hexBytes(bytes: readonly number[]): string {
   return bytes.map((byte) => byte.toString(16).toUpperCase().padStart(2, "0")).join("");
 }
 
-/** One address can be written in several ways. */
+/** The same address can be written in several ways. */
 function plainAddress(address: string): string {
   const [bare = ""] = address.split("%");
   if (!isIPv6(bare)) return bare;
@@ -189,9 +190,5 @@ function namespaceOf(pid: number | "self"): string | undefined {
 }
 
 function readLink(path: string): string | undefined {
-  try {
-    return readlinkSync(path);
-  } catch {
-    return undefined;
-  }
+  return resultOr(undefined, () => readlinkSync(path));
 }

@@ -33,7 +33,7 @@ export function readHostInfo(environment: Readonly<Record<string, string | undef
   };
 }
 
-/** The account's login shell if clients support it, else the best available one. */
+/** The account's login shell if clients support it, otherwise the best available one. */
 function findShell(): { name: string; path: string } {
   const login = ownAccount()?.shell;
   const candidates = [...(login === undefined ? [] : [login]), "/bin/bash", "/bin/sh"];

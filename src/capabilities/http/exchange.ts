@@ -11,9 +11,20 @@ export interface BodySink {
 
 export interface ResponseHead {
   readonly status: number;
-  /** In the order received, names in lower case; each character is one byte. */
+  /** In the order received, with names in lower case; each character is one byte. */
   readonly headers: readonly Header[];
 }
+
+export interface HttpRequest {
+  readonly method: string;
+  readonly url: URL;
+  /** In sending order; repeats follow the first header of their name. */
+  readonly headers: readonly Header[];
+  readonly body: Uint8Array | undefined;
+}
+
+/** Headers with repeats after the first one of their name, and a body as received, without decompression. */
+export type HttpResponse = ResponseHead & Pick<Exchange, "readBody" | "pause" | "resume">;
 
 /** What an exchange needs from its connection. */
 export interface Carrier {
@@ -29,7 +40,7 @@ interface ExchangeEvents {
   failed(failure: Error): void;
   /** The response is complete and valid. */
   complete(): void;
-  /** Nothing more will come. */
+  /** No more data will arrive. */
   broken(): void;
 }
 
@@ -37,7 +48,7 @@ interface ExchangeEvents {
 export const MAX_HEAD_BYTES = 256 * 1024;
 /** Maximum size of one read, in which a head can end. */
 const MAX_READ_BYTES = 128 * 1024;
-/** Maximum number of 1xx responses before the final one; more have no use. */
+/** Maximum number of 1xx responses before the final one; more would be useless. */
 const MAX_INTERIM_HEADS = 10_000;
 const BODYLESS: ReadonlySet<number> = new Set([204, 304]);
 const LENGTH_MISMATCH = "UND_ERR_RES_CONTENT_LENGTH_MISMATCH";
@@ -138,7 +149,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (status < 200) {
       this.#interimHeads += 1;
       this.#headBytes = 0;
-      if (this.#interimHeads > MAX_INTERIM_HEADS) this.abort(new Error("too many heads before the answer"));
+      if (this.#interimHeads > MAX_INTERIM_HEADS) this.abort(new Error("too many interim responses"));
       return;
     }
     this.#headCame = true;
@@ -176,7 +187,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_: unknown, failure: Error & { code?: string }): void {
-    // Such a head may state the length that the body would have had. Undici then ends the connection.
+    // Such a head may state the length that a body would have had. Undici then ends the connection.
     if (this.#hasNoBody && failure.code === LENGTH_MISMATCH) this.#finish(undefined);
     else this.#finish(failure);
   }

@@ -29,9 +29,14 @@ export function toBytes(value: string): string {
   return ASCII.test(value) ? value : Buffer.from(value).toString("latin1");
 }
 
+/** Names and values in turn, as undici takes them. */
+export function flatHeaders(headers: readonly Header[]): string[] {
+  return headers.flatMap(([name, value]) => [name, toBytes(value)]);
+}
+
 /**
- * User and password of a URL as basic authorization; undefined if there are none. A part that is not UTF-8 is dropped,
- * and so is a password without a user.
+ * User and password of a URL as basic authorization; undefined if it has none. A part that is not UTF-8 is dropped, and
+ * so is a password without a user.
  */
 export function urlCredentials({ username, password }: URL): string | undefined {
   const name = decode(username);

@@ -1,13 +1,10 @@
-import { CapabilityError } from "../../base/errors.ts";
+import { CapabilityError, type ErrorCode } from "../../base/errors.ts";
 import { shorten } from "../../base/shorten.ts";
-import { ConnectionPool } from "./connection-pool.ts";
 import { toDispatch } from "./dispatched-request.ts";
-import { Exchange, type ResponseHead } from "./exchange.ts";
+import { Exchange, type HttpRequest, type HttpResponse, type ResponseHead } from "./exchange.ts";
 import { inGroups, urlCredentials } from "./header.ts";
-import type { HttpRequest, HttpResponse } from "./http-message.ts";
 import { nextHop } from "./redirect.ts";
 import { type Route, routeTo } from "./route.ts";
-import { sendFailure } from "./send-failure.ts";
 import { loadClient, type UndiciClientConstructor } from "./undici.ts";
 import { UpstreamConnection } from "./upstream-connection.ts";
 
@@ -32,6 +29,40 @@ const IDEMPOTENT: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS", "TRAC
 /** Maximum length of a URL in bytes, as in Codex. */
 const MAX_URL_LENGTH = 65_534;
 const VISIBLE_ASCII = /^[\t\x20-\x7e]*$/;
+
+const MAX_IDLE_CONNECTIONS = 256;
+/** Meaning of socket and name lookup errors. */
+const CODES: Readonly<Record<string, ErrorCode>> = {
+  ECONNREFUSED: "CONNECTION_REFUSED",
+  ENOTFOUND: "UNKNOWN_HOST",
+  EAI_AGAIN: "UNKNOWN_HOST",
+  EAI_NODATA: "UNKNOWN_HOST",
+  ETIMEDOUT: "TIMED_OUT",
+};
+
+/** Idle connections, by route. Each connection limits its own idle time. */
+class ConnectionPool {
+  /** Longest idle first. */
+  readonly #idle: { readonly key: string; readonly connection: UpstreamConnection }[] = [];
+
+  /** The most recently used connection for that route. */
+  take(key: string): UpstreamConnection | undefined {
+    const index = this.#idle.findLastIndex((idle) => idle.key === key);
+    return index < 0 ? undefined : this.#idle.splice(index, 1)[0]!.connection;
+  }
+
+  /** Beyond the limit, closes the connection that has been idle longest. */
+  give(key: string, connection: UpstreamConnection): void {
+    this.#idle.push({ key, connection });
+    if (this.#idle.length > MAX_IDLE_CONNECTIONS) this.#idle[0]!.connection.destroy();
+  }
+
+  /** Forgets a connection that has ended. */
+  drop(connection: UpstreamConnection): void {
+    const index = this.#idle.findIndex((idle) => idle.connection === connection);
+    if (index >= 0) this.#idle.splice(index, 1);
+  }
+}
 
 const pool = new ConnectionPool();
 
@@ -82,7 +113,7 @@ function sendOnce(
     const fail = (cause: unknown): void =>
       reject(cause instanceof CapabilityError ? cause : sendFailure(request.url, cause));
     const attempt = (route: Route, mayBeIdle: boolean): void => {
-      // Before taking a connection: it throws for invalid requests.
+      // Before taking a connection, because it throws for invalid requests.
       const dispatched = toDispatch(request, route);
       const idle = mayBeIdle ? pool.take(route.key) : undefined;
       const connection = idle ?? new UpstreamConnection(Client, route, (ended) => pool.drop(ended));
@@ -110,7 +141,7 @@ function sendOnce(
       connection.carry(exchange, dispatched);
     };
     try {
-      // Nothing is sent once the time is over, not even after a redirect that came in time. The words are Codex's.
+      // Nothing is sent after the deadline, not even after a redirect that arrived in time. The wording is Codex's.
       if (abortion.expired) throw new CapabilityError("TIMED_OUT", "route-aware request timed out");
       if (abortion.aborted) throw aborted();
       if (request.url.href.length > MAX_URL_LENGTH) throw urlTooLong(request.url.href);
@@ -128,10 +159,27 @@ function aborted(): Error {
 function toResponse({ status, headers }: ResponseHead, exchange: Exchange): HttpResponse {
   return {
     status,
-    // Values that are not visible ASCII have no faithful text and are dropped.
+    // Values that are not visible ASCII cannot be represented and are dropped.
     headers: inGroups(headers.filter(([, value]) => VISIBLE_ASCII.test(value))),
     readBody: (sink) => exchange.readBody(sink),
     pause: () => exchange.pause(),
     resume: () => exchange.resume(),
   };
+}
+
+/** A request that was not sent or not answered. Its message says no more than Codex's; the code does. */
+function sendFailure(url: URL, cause: unknown): CapabilityError {
+  const errno = errnoOf(cause);
+  return new CapabilityError(
+    (errno === undefined ? undefined : CODES[errno]) ?? "OS_ERROR",
+    `error sending request for url (${url.href})`,
+    { cause, errno },
+  );
+}
+
+/** The underlying system error: a connection wraps it once for undici. Codes of libraries are ignored. */
+function errnoOf(error: unknown): string | undefined {
+  const { code, cause } = (error ?? {}) as { code?: unknown; cause?: unknown };
+  if (typeof code === "string" && /^E(?!RR_)[A-Z0-9_]{1,30}$/.test(code)) return code;
+  return cause === undefined || cause === error ? undefined : errnoOf(cause);
 }

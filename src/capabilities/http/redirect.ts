@@ -1,6 +1,6 @@
 import { CapabilityError } from "../../base/errors.ts";
 import type { Header } from "./header.ts";
-import type { HttpRequest, HttpResponse } from "./http-message.ts";
+import type { HttpRequest, HttpResponse } from "./exchange.ts";
 
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 /** Headers that describe a body that is no longer sent. */

@@ -10,8 +10,8 @@ const TCP_PROBES_AFTER_MS = 60_000;
 export function openSocket({ protocol, hostname, port }: URL, opened: Opened): Socket {
   const secure = protocol === "https:";
   const host = hostname.startsWith("[") ? hostname.slice(1, -1) : hostname;
-  const place = { host, port: port === "" ? (secure ? 443 : 80) : Number(port) };
-  const socket = secure ? connectTls({ ...place, ...tlsOptions(host) }) : connectTcp(place);
+  const address = { host, port: port === "" ? (secure ? 443 : 80) : Number(port) };
+  const socket = secure ? connectTls({ ...address, ...tlsOptions(host) }) : connectTcp(address);
   socket.setNoDelay(true).setKeepAlive(true, TCP_PROBES_AFTER_MS);
   return whenReady(socket, secure ? "secureConnect" : "connect", opened);
 }
@@ -23,10 +23,10 @@ export function secureTunnel(tunnel: Socket, { hostname }: URL, opened: Opened):
 }
 
 function whenReady(socket: Socket, ready: "connect" | "secureConnect", opened: Opened): Socket {
-  let told = false;
+  let isSettled = false;
   const settle: Opened = (error, result) => {
-    if (told) return;
-    told = true;
+    if (isSettled) return;
+    isSettled = true;
     opened(error, result);
   };
   // Stays registered: an error event without a listener would end the program.

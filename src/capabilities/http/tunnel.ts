@@ -2,7 +2,7 @@ import type { Socket } from "node:net";
 import type { Dispatcher } from "undici";
 import { proxyCredentials } from "./route.ts";
 import { type Opened, openSocket, secureTunnel } from "./socket.ts";
-import { toBytes } from "./header.ts";
+import { flatHeaders } from "./header.ts";
 import type { UndiciClientConstructor } from "./undici.ts";
 
 const SECURE_PORT = "443";
@@ -39,10 +39,7 @@ export function openTunnel(
     },
     onResponseError: (_, error) => fail(error),
   };
-  const headers = [["host", target], ...proxyCredentials(proxy)].flatMap(([name = "", value = ""]) => [
-    name,
-    toBytes(value),
-  ]);
+  const headers = flatHeaders([["host", target], ...proxyCredentials(proxy)]);
   client.dispatch({ method: "CONNECT", path: target, headers }, handler);
   return { destroy: () => present?.destroy() };
 }

@@ -90,7 +90,7 @@ export class UpstreamConnection implements Carrier {
     const connected: Opened = (error, socket) => {
       if (socket !== null) this.#adopt(socket);
       if (this.#destroyed) socket?.destroy();
-      // Undici retries forever after errors with a code of its own, such as those of a tunnel.
+      // Undici retries forever after errors with their own code, such as those of a tunnel.
       if (error !== null) opened(new Error(error.message, { cause: error }), null);
       else opened(null, socket);
     };

@@ -1,6 +1,6 @@
 import type { Refusal } from "./gatekeeper.ts";
 
-/** Answer to a blocked HTTP request. Programs and people see it, so it says who blocked what, and why. */
+/** Answer to a blocked HTTP request. Programs and people see it, so it states who blocked what, and why. */
 export interface BlockedAnswer {
   readonly status: number;
   readonly headers: readonly string[];

@@ -24,7 +24,7 @@ export function parseHost(text: string): string | undefined {
   return isName ? name : undefined;
 }
 
-/** `host`, `host:port`, `[v6]:port`; credentials before an `@` are dropped. Undefined if it is none of these. */
+/** `host`, `host:port`, `[v6]:port`; credentials before an `@` are dropped. Undefined for anything else. */
 export function parseAuthority(text: string, defaultPort: number): Destination | undefined {
   const authority = text.slice(text.lastIndexOf("@") + 1);
   const parts = /^(\[[^[\]]*\]|[^:[\]]*)(?::(\d{0,5}))?$/.exec(authority);
@@ -34,7 +34,7 @@ export function parseAuthority(text: string, defaultPort: number): Destination |
   return host === undefined || port > 65_535 || port === 0 ? undefined : { host, port };
 }
 
-/** As it stands in a URL or a `Host` header. */
+/** In the form used in a URL or a `Host` header. */
 export function formatAuthority({ host, port }: Destination, defaultPort: number): string {
   const shown = host.includes(":") ? `[${host}]` : host;
   return port === defaultPort ? shown : `${shown}:${port}`;

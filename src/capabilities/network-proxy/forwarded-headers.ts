@@ -27,13 +27,13 @@ function namedByConnection(raw: readonly string[]): string[] {
     headerValues(raw, "connection")
       .flatMap((value) => value.split(","))
       .map((name) => name.trim())
-      // How long the body is concerns the message, whatever a sender claims.
+      // The length of the body is a matter of the message, whatever a sender claims.
       .filter((name) => name !== "content-length")
   );
 }
 
 function pairs(raw: readonly string[]): [string, string][] {
-  const found: [string, string][] = [];
-  for (let index = 0; index + 1 < raw.length; index += 2) found.push([raw[index]!, raw[index + 1]!]);
-  return found;
+  const headers: [string, string][] = [];
+  for (let index = 0; index + 1 < raw.length; index += 2) headers.push([raw[index]!, raw[index + 1]!]);
+  return headers;
 }

@@ -1,4 +1,5 @@
 import type { LookupAddress } from "node:dns";
+import type { Socket } from "node:net";
 import type { Destination } from "./destination.ts";
 import type { NameResolver } from "./name-resolver.ts";
 import type { NetworkRules } from "./network-rules.ts";
@@ -10,8 +11,23 @@ export interface Attempt extends Destination {
   readonly protocol: ProxyProtocol;
   /** HTTP method. */
   readonly method?: string;
-  /** Address and port from which the process has connected to the proxy. */
+  /** The process's own address and port on its connection to the proxy. */
   readonly client?: string;
+}
+
+export function attemptOf(
+  protocol: ProxyProtocol,
+  { host, port }: Destination,
+  { remoteAddress, remotePort }: Socket,
+  method?: string,
+): Attempt {
+  return {
+    protocol,
+    host,
+    port,
+    ...(method === undefined ? {} : { method }),
+    ...(remoteAddress === undefined ? {} : { client: `${remoteAddress}:${remotePort}` }),
+  };
 }
 
 /** The client's answer about an attempt that the rules do not allow. */
@@ -21,9 +37,9 @@ export type ClientDecision =
 
 /** A decision about an attempt, as it is reported. */
 export interface Decision {
-  readonly attempt: Attempt | (Omit<Attempt, "port"> & { readonly port: 0 });
+  readonly attempt: Attempt;
   readonly decision: "allow" | "deny" | "ask";
-  /** Who decided: the rules, the client, the mode, or the proxy because it lacks something. */
+  /** The source of the decision: the rules, the client, the mode, or the proxy because it lacks something. */
   readonly source: "baseline_policy" | "decider" | "mode_guard" | "proxy_state";
   readonly reason: string;
   /** The client allowed what the rules do not. */
@@ -61,12 +77,12 @@ export class Gatekeeper {
   /** The signal ends the wait for the client. */
   async admit(attempt: Attempt, signal: AbortSignal): Promise<Admission | Refusal> {
     const { rules } = this.#options;
-    // SOCKS carries anything, so nothing can be said about what it would change.
+    // SOCKS carries anything, so its method is unknown.
     if (rules.limited && attempt.protocol === "socks5_tcp")
       return this.#refuse(attempt, "mode_guard", "method_not_allowed");
     const verdict = rules.judge(attempt.host);
-    const asked =
-      !verdict.allowed && verdict.reason === "not_allowed" ? await this.#ask(attempt, signal) : undefined;
+    const mayAsk = !verdict.allowed && verdict.reason === "not_allowed";
+    const asked = mayAsk ? await this.#options.ask?.(attempt, signal) : undefined;
     if (asked !== undefined && asked.type !== "allow")
       return this.#refuse(attempt, "decider", asked.reason || UNNAMED_REASON, asked.type);
     if (!verdict.allowed && asked === undefined)
@@ -88,19 +104,15 @@ export class Gatekeeper {
   }
 
   /** Refuses what this proxy does not have. */
-  refuseUnsupported(attempt: Refusal["attempt"], reason: string): Refusal {
+  refuseUnsupported(attempt: Attempt, reason: string): Refusal {
     return this.#refuse(attempt, "proxy_state", reason);
   }
 
-  #ask(attempt: Attempt, signal: AbortSignal): Promise<ClientDecision> | undefined {
-    return this.#options.ask?.(attempt, signal);
-  }
-
-  /** Resolves the name once; what is returned here has been checked, and nothing else is connected to. */
+  /** Resolves the name once; only the checked addresses that it returns are connected to. */
   async #resolve(attempt: Attempt, verdict: { localAllowed: boolean }): Promise<Admission | string> {
     const { resolver, rules, isOwn } = this.#options;
     const addresses = await resolver.resolve(attempt.host);
-    // Where local addresses are refused, a name that cannot be checked is refused as well.
+    // Where local addresses are refused, so is a name that cannot be checked.
     if (addresses.length === 0 && !verdict.localAllowed) return "not_allowed_local";
     for (const { address } of addresses) {
       const reason = rules.judgeAddress(address, verdict);
@@ -111,7 +123,7 @@ export class Gatekeeper {
   }
 
   #refuse(
-    attempt: Refusal["attempt"],
+    attempt: Attempt,
     source: Decision["source"],
     reason: string,
     decision: "deny" | "ask" = "deny",

@@ -1,11 +1,12 @@
 import { isIPv6 } from "node:net";
 import { CapabilityError } from "../../base/errors.ts";
+import { fitsWildcards } from "../wildcards.ts";
 import { MAX_HOST_LENGTH } from "./destination.ts";
 import { canonicalIp } from "./ip-address.ts";
 
 /** A pattern of host names or an address: `a.test`, `*.a.test` (below it), `**.a.test` (it and below), `10.0.*`. */
 export interface HostPattern {
-  /** The one host that it names; undefined if there may be others. */
+  /** The only host that it matches; undefined if there may be others. */
   readonly only: string | undefined;
   /** True if it matches every host. */
   readonly universal: boolean;
@@ -56,40 +57,24 @@ function withoutFinalDots(text: string): string {
   return text.slice(0, end);
 }
 
-/**
- * `*` stands for any characters, dots included, and `?` for one. A leading `*.` needs a name before the dot. Goes back
- * only to the last `*`, so the time is bounded by the product of the lengths.
- */
+/** `*` stands for any characters, dots included, and `?` for one. A leading `*.` needs a name before the dot. */
 function matchesGlob(name: string, glob: string): boolean {
   if (glob.startsWith("*.") && name.startsWith(".")) return false;
-  let at = 0;
-  let star = -1;
-  let resume = 0;
-  for (let index = 0; index < name.length; ) {
-    if (glob[at] === "*") {
-      star = at;
-      resume = index;
-      at += 1;
-    } else if (at < glob.length && (glob[at] === "?" || glob[at] === name[index])) {
-      at += 1;
-      index += 1;
-    } else if (star >= 0) {
-      at = star + 1;
-      resume += 1;
-      index = resume;
-    } else return false;
-  }
-  while (glob[at] === "*") at += 1;
-  return at === glob.length;
+  return fitsWildcards(glob, name, WILDCARDS);
 }
 
-/** Whether a host is one of many: names are looked up, and only patterns with wildcards are tried one by one. */
+const WILDCARDS = {
+  isAny: (part: string) => part === "*",
+  fitsOne: (part: string, character: string) => part === "?" || part === character,
+};
+
+/** A set of host patterns: names are looked up, and only patterns with wildcards are tried one by one. */
 export class HostPatterns {
   readonly #hosts: ReadonlySet<string>;
   readonly #wildcards: readonly HostPattern[];
 
   constructor(patterns: readonly HostPattern[]) {
-    // No host that is asked for is longer.
+    // Requested hosts cannot be longer.
     const hosts = patterns.flatMap(({ only }) => only ?? []).filter((host) => host.length <= MAX_HOST_LENGTH);
     this.#hosts = new Set(hosts);
     this.#wildcards = patterns.filter(({ only }) => only === undefined);

@@ -11,7 +11,7 @@ import type { Socket } from "node:net";
 import { pipeline } from "node:stream";
 import { type BlockedAnswer, blockedAnswer, plainAnswer } from "./blocked.ts";
 import { endToEndHeaders, headerValues } from "./forwarded-headers.ts";
-import type { Attempt } from "./gatekeeper.ts";
+import { type Attempt, attemptOf } from "./gatekeeper.ts";
 import { connectTarget, type HttpTarget, httpTarget } from "./http-target.ts";
 import { connectOutward } from "./outward.ts";
 import type { ProxyContext } from "./proxy-context.ts";
@@ -20,12 +20,14 @@ import { IDLE_TIMEOUT_MS, tunnel } from "./tunnel.ts";
 const MAX_HEADER_BYTES = 64 * 1024;
 const HEADERS_TIMEOUT_MS = 30_000;
 const KEEP_ALIVE_TIMEOUT_MS = 60_000;
+/** Methods whose requests need no length to have no body. */
+const BODILESS: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS", "TRACE", "DELETE"]);
 const UPSTREAM_FAILURE = plainAnswer(502, "upstream failure");
-const TOO_MANY = plainAnswer(503, "too many connections of this process");
+const TOO_MANY = plainAnswer(503, "too many connections from this process");
 
 /** Answer to a connection whose requests are not read. */
 export const HTTP_REFUSAL: string = formatAnswer(
-  plainAnswer(403, "this proxy serves the user who runs its process, and no other"),
+  plainAnswer(403, "this proxy serves only the user who runs its process"),
 );
 
 /** The HTTP proxy of one process: requests with absolute URLs, CONNECT, and upgrades. Node parses; this decides. */
@@ -49,7 +51,7 @@ export function createHttpProxy(context: ProxyContext): Server {
   server.on("connect", (request: IncomingMessage, socket: Socket, head: Buffer) => {
     void openTunnel(context, request, socket, head);
   });
-  // Without a listener Node treats these as ordinary requests, and the header is not passed on.
+  // Without a listener, Node treats these as ordinary requests and drops the header.
   if (!context.limited)
     server.on("upgrade", (request: IncomingMessage, socket: Socket, head: Buffer) => {
       void upgrade(context, request, socket, head);
@@ -90,7 +92,7 @@ async function exchange(
   response.on("error", () => {});
   const target = checked(context, request);
   if (!("path" in target)) return send(response, target);
-  const reached = await reach(context, attemptOf("http", target, request), "json");
+  const reached = await reach(context, attemptOf("http", target, request.socket, request.method), "json");
   if (!("write" in reached)) return send(response, reached);
   if (response.destroyed) {
     reached.destroy();
@@ -103,7 +105,7 @@ async function exchange(
   return forward(request, response, target, reached);
 }
 
-/** Passes one request on over a connection of its own, and its answer back. Resolves when both are done. */
+/** Forwards one request on its own connection, and the answer back. Resolves when both are done. */
 function forward(
   request: IncomingMessage,
   response: ServerResponse,
@@ -118,11 +120,11 @@ function forward(
       socket.destroy();
       resolve();
     });
-    // An answer to `Expect: 100-continue`; Node sends it only to those who wait for one.
+    // An answer to `Expect: 100-continue`; Node sends it only to clients that wait for one.
     if (request.headers.expect !== undefined && request.httpVersion === "1.1") response.writeContinue();
     upstream.once("response", (answered) => {
       if (!isFinal(answered)) {
-        upstream.destroy(new Error("the status code is none"));
+        upstream.destroy(new Error("the status code is invalid"));
         return;
       }
       response.writeHead(answered.statusCode, endToEndHeaders(answered.rawHeaders));
@@ -130,12 +132,12 @@ function forward(
         if (error) response.destroy();
       });
     });
-    // The request asked for no change of protocol, so an answer with one is not valid.
+    // The request did not ask for a protocol change, so an answer with one is invalid.
     upstream.once("upgrade", (_answered, upgraded) => {
       upgraded.destroy();
       send(response, UPSTREAM_FAILURE);
     });
-    // One request can fail more than once, as everything here whose peer may be anyone.
+    // One request can fail more than once, as can everything here with an untrusted peer.
     upstream.on("error", () => {
       if (response.headersSent) response.destroy();
       else send(response, UPSTREAM_FAILURE);
@@ -166,7 +168,7 @@ function requestOn(
   });
 }
 
-/** The request's framing is Node's own again: it was parsed, and is written anew. */
+/** Node frames the request again: it was parsed, and is serialized anew. */
 function requestHeaders(
   request: IncomingMessage,
   { authority }: HttpTarget,
@@ -181,17 +183,11 @@ function requestHeaders(
     ...headers,
     ...(isChunked
       ? ["Transfer-Encoding", "chunked"]
-      : hasLength || isBodiless(request)
+      : hasLength || BODILESS.has(request.method ?? "")
         ? []
         : ["Content-Length", "0"]),
     ...extra,
   ];
-}
-
-function isBodiless({ method }: IncomingMessage): boolean {
-  return (
-    method === "GET" || method === "HEAD" || method === "OPTIONS" || method === "TRACE" || method === "DELETE"
-  );
 }
 
 async function openTunnel(
@@ -200,19 +196,20 @@ async function openTunnel(
   socket: Socket,
   head: Buffer,
 ): Promise<void> {
-  const refused = await context.slots.with(() =>
-    withSocket(socket, async () => {
-      const target = connectTarget(request);
-      if (typeof target === "string") return plainAnswer(400, target);
-      const reached = await reach(context, attemptOf("https_connect", target, request), "text");
-      if (!("write" in reached)) return reached;
-      socket.write("HTTP/1.1 200 OK\r\n\r\n");
-      if (head.length > 0) reached.write(head);
-      tunnel(socket, reached);
-      return undefined;
-    }),
-  );
-  if (refused === "full") sendRaw(socket, TOO_MANY);
+  await withSocket(context, socket, async () => {
+    const target = connectTarget(request);
+    if (typeof target === "string") return plainAnswer(400, target);
+    const reached = await reach(
+      context,
+      attemptOf("https_connect", target, request.socket, request.method),
+      "text",
+    );
+    if (!("write" in reached)) return reached;
+    socket.write("HTTP/1.1 200 OK\r\n\r\n");
+    if (head.length > 0) reached.write(head);
+    tunnel(socket, reached);
+    return undefined;
+  });
 }
 
 async function upgrade(
@@ -221,24 +218,18 @@ async function upgrade(
   socket: Socket,
   head: Buffer,
 ): Promise<void> {
-  const refused = await context.slots.with(() =>
-    withSocket(socket, async () => {
-      const target = checked(context, request);
-      if (!("path" in target)) return target;
-      // The bytes after the head would be a body or the new protocol, depending on the answer.
-      if (
-        request.headers["content-length"] !== undefined ||
-        request.headers["transfer-encoding"] !== undefined
-      )
-        return plainAnswer(400, "an upgrade with a body is not supported");
-      const reached = await reach(context, attemptOf("http", target, request), "json");
-      if (!("write" in reached)) return reached;
-      if (!target.secure) return switchProtocol(request, socket, head, target, reached);
-      reached.destroy();
-      return plainAnswer(501, "use CONNECT for https");
-    }),
-  );
-  if (refused === "full") sendRaw(socket, TOO_MANY);
+  await withSocket(context, socket, async () => {
+    const target = checked(context, request);
+    if (!("path" in target)) return target;
+    // The bytes after the head would be a body or the new protocol, depending on the answer.
+    if (request.headers["content-length"] !== undefined || request.headers["transfer-encoding"] !== undefined)
+      return plainAnswer(400, "an upgrade with a body is not supported");
+    const reached = await reach(context, attemptOf("http", target, request.socket, request.method), "json");
+    if (!("write" in reached)) return reached;
+    if (!target.secure) return switchProtocol(request, socket, head, target, reached);
+    reached.destroy();
+    return plainAnswer(501, "use CONNECT for https");
+  });
 }
 
 /** Passes an upgrade on. The connection ends after any other answer, because the parser has let go of it. */
@@ -278,46 +269,35 @@ function switchProtocol(
   });
 }
 
-/** What can be said about a request without asking anyone. */
+/** Checks that need no network and no client. */
 function checked(context: ProxyContext, request: IncomingMessage): HttpTarget | BlockedAnswer {
   const coding = request.headers["transfer-encoding"];
   if (coding !== undefined && coding.toLowerCase() !== "chunked")
     return plainAnswer(501, "unsupported transfer coding");
   if (request.headers["x-unix-socket"] !== undefined) {
-    const { method = "", client } = attemptOf("http", { host: "unix-socket", port: 1 }, request);
-    context.gatekeeper.refuseUnsupported(
-      { protocol: "http", host: "unix-socket", port: 0, method, ...(client === undefined ? {} : { client }) },
-      "unix_socket_unsupported",
-    );
+    const attempt = attemptOf("http", { host: "unix-socket", port: 0 }, request.socket, request.method);
+    context.gatekeeper.refuseUnsupported(attempt, "unix_socket_unsupported");
     return plainAnswer(501, "unix sockets unsupported");
   }
   const target = httpTarget(request);
   return typeof target === "string" ? plainAnswer(400, target) : target;
 }
 
-function attemptOf(
-  protocol: Attempt["protocol"],
-  { host, port }: { host: string; port: number },
-  { method, socket }: IncomingMessage,
-): Attempt {
-  const { remoteAddress, remotePort } = socket;
-  return {
-    protocol,
-    host,
-    port,
-    ...(method === undefined ? {} : { method }),
-    ...(remoteAddress === undefined ? {} : { client: `${remoteAddress}:${remotePort}` }),
-  };
-}
-
-/** For connections that Node's parser has let go of. Sends the answer, if there is one, and ends the connection. */
-async function withSocket(socket: Socket, work: () => Promise<BlockedAnswer | undefined>): Promise<void> {
-  socket.on("error", () => socket.destroy());
-  // The client may take its time to decide.
-  socket.setTimeout(0);
-  const refused = await work();
-  if (refused !== undefined) sendRaw(socket, refused);
-  else if (!socket.destroyed) await new Promise<void>((resolve) => socket.once("close", () => resolve()));
+/** For connections that Node's parser has released. Sends the answer, if there is one, and ends the connection. */
+async function withSocket(
+  { slots }: ProxyContext,
+  socket: Socket,
+  work: () => Promise<BlockedAnswer | undefined>,
+): Promise<void> {
+  const exchanged = await slots.with(async () => {
+    socket.on("error", () => socket.destroy());
+    // The client may take its time to decide.
+    socket.setTimeout(0);
+    const refused = await work();
+    if (refused !== undefined) sendRaw(socket, refused);
+    else if (!socket.destroyed) await new Promise<void>((resolve) => socket.once("close", () => resolve()));
+  });
+  if (exchanged === "full") sendRaw(socket, TOO_MANY);
 }
 
 function send(response: ServerResponse, { status, headers, body }: BlockedAnswer): void {

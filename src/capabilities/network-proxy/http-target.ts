@@ -2,20 +2,23 @@ import type { IncomingMessage } from "node:http";
 import { type Destination, formatAuthority, parseAuthority } from "./destination.ts";
 import { headerValues } from "./forwarded-headers.ts";
 
-/** Where an HTTP request is to go. */
+/** The destination of an HTTP request. */
 export interface HttpTarget extends Destination {
   /** Path and query. */
   readonly path: string;
   /** Value of the `Host` header. */
   readonly authority: string;
-  /** The URL has a scheme whose requests are not sent in the clear. */
+  /** Whether the URL's scheme requires TLS. */
   readonly secure: boolean;
 }
 
 const HTTP_PORT = 80;
 const HTTPS_PORT = 443;
 
-/** Reads the target, or says what is wrong with it. What is checked here and what is sent on must be the same host. */
+/**
+ * Reads the target, or describes what is wrong with it. The host that is checked and the host that is contacted must be
+ * the same.
+ */
 export function httpTarget({ url = "", rawHeaders }: IncomingMessage): HttpTarget | string {
   const hosts = headerValues(rawHeaders, "host");
   if (hosts.length > 1) return "more than one Host header";

@@ -62,7 +62,7 @@ describe("isLocalIp", () => {
     ..."fe80::5efe:7f00:1 2606:4700::5efe:7f00:1 2606:4700::5efe:a9fe:a9fe 2606:4700::200:5efe:a00:1".split(
       " ",
     ),
-    // Nobody has been given these: segments of routes, and what is left of IPv6.
+    // Unassigned: segment routing, and the rest of IPv6.
     ..."5f00::1 4000::1 1fff::1 8000::1 c000::1 e000::1 f000::1 fe00::1 100:0:0:1::1 200::1 1::1".split(" "),
   ])("is true for %s", (ip) => {
     expect(isLocalIp(canonicalIp(ip)!)).toBe(true);
@@ -106,8 +106,8 @@ describe("isLocalIp", () => {
     fc.assert(
       fc.property(fc.ipV6(), (text) => {
         const ip = canonicalIp(text)!;
-        const found = embeddedIpv4(ip);
-        expect(found === undefined || isIPv4(found)).toBe(true);
+        const embedded = embeddedIpv4(ip);
+        expect(embedded === undefined || isIPv4(embedded)).toBe(true);
       }),
     );
     expect(["2606:4700::1", "::1", "::"].map(embeddedIpv4)).toEqual([undefined, undefined, undefined]);

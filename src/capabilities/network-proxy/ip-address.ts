@@ -1,6 +1,6 @@
 import { BlockList, isIPv4, isIPv6 } from "node:net";
 
-/** The one spelling of an IP address that is compared and shown; undefined if the text is not an address. */
+/** The canonical form of an IP address for comparisons and messages; undefined if the text is not an address. */
 export function canonicalIp(text: string): string | undefined {
   if (isIPv4(text)) return text;
   // A zone belongs to one machine's interfaces, and no name or rule needs it.
@@ -23,8 +23,8 @@ const IN_LAST_GROUPS = /^(?:(?:0:){5}ffff|(?:0:){4}ffff:0|64:ff9b:[01](?::0){3}|
 
 /**
  * True for addresses that are not on the public internet: loopback, private, link-local, shared, multicast,
- * documentation and reserved ones, in every form in which IPv6 can carry them. Of IPv6, only the part that is given to
- * hosts is public, so that a new use of the rest is local.
+ * documentation and reserved ones, in every form in which IPv6 can carry them. Of IPv6, only the range assigned to
+ * hosts is public, so that new uses of the rest count as local.
  */
 export function isLocalIp(ip: string): boolean {
   if (isIPv4(ip)) return LOCAL.check(ip, "ipv4");
@@ -41,7 +41,7 @@ export function isLoopbackIp(ip: string): boolean {
   return ip === "::1" || (embedded ?? ip).startsWith("127.");
 }
 
-/** Given to hosts; mapped; NAT64. */
+/** Assigned to hosts; mapped; NAT64. */
 const UNICAST = blockList({ ipv6: ["2000::/3", "::ffff:0:0/96", "64:ff9b::/96"] });
 
 const LOCAL = blockList({

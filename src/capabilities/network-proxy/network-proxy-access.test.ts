@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Attempt } from "./gatekeeper.ts";
 import type { Lookup } from "./name-resolver.ts";
 import {
+  closeProxiesAfterEach,
   collect,
   createProxy,
   createRawUpstream,
@@ -15,6 +16,8 @@ import {
   socksRequest,
   status,
 } from "../../../test/fixtures/proxy-scene.ts";
+
+closeProxiesAfterEach();
 
 describe("the SOCKS proxy", () => {
   it("tunnels to names and addresses, whatever the pieces in which a request comes", async () => {

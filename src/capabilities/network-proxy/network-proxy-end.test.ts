@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { SharedLimit } from "./proxy-context.ts";
 import {
   cleanups,
+  closeProxiesAfterEach,
   createProxy,
   createRawUpstream,
   createUpstream,
@@ -13,6 +14,8 @@ import {
   socksRequest,
   status,
 } from "../../../test/fixtures/proxy-scene.ts";
+
+closeProxiesAfterEach();
 
 describe("a proxy that ends", () => {
   it("takes every connection and tunnel with it, half-closed ones too", async () => {

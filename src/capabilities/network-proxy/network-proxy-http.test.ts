@@ -2,6 +2,7 @@ import { createServer as createHttpServer, type IncomingMessage } from "node:htt
 import type { Socket } from "node:net";
 import { describe, expect, it } from "vitest";
 import {
+  closeProxiesAfterEach,
   collect,
   createProxy,
   createRawUpstream,
@@ -14,6 +15,8 @@ import {
   socksRequest,
   status,
 } from "../../../test/fixtures/proxy-scene.ts";
+
+closeProxiesAfterEach();
 
 describe("the HTTP proxy", () => {
   it("passes requests on without what concerns only the connection to it", async () => {
@@ -59,7 +62,7 @@ describe("the HTTP proxy", () => {
     expect(await exchange(http, get(url, [], "", "POST"))).toContain("got ");
   });
 
-  it("answers `Expect: 100-continue` only if the request may go on", async () => {
+  it("answers `Expect: 100-continue` only if the request may continue", async () => {
     const port = await createUpstream((_request, body) => `got ${body}`);
     const { http } = await createProxy({ deny: ["bad.test"] });
     const headers = ["Expect: 100-continue", "Content-Length: 2"];
@@ -112,7 +115,7 @@ describe("the HTTP proxy", () => {
     expect(answer).toBe("HTTP/1.1 200 OK\r\n\r\ngot hello");
   });
 
-  it("answers 502 if nobody listens, or the answer is none", async () => {
+  it("answers 502 without a listener, or if the answer is invalid", async () => {
     const { http } = await createProxy();
     const closed = await createRawUpstream((socket) => socket.destroy());
     for (const bytes of [

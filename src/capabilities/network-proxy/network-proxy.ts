@@ -1,6 +1,6 @@
-import { setMaxListeners } from "node:events";
+import { once, setMaxListeners } from "node:events";
 import { closeSync } from "node:fs";
-import type { Server, Socket } from "node:net";
+import type { AddressInfo, Server, Socket } from "node:net";
 import { endsOf } from "../../base/connection-ends.ts";
 import { isOwnUsers } from "../host/connection-owner.ts";
 import { Gatekeeper, type GatekeeperOptions } from "./gatekeeper.ts";
@@ -89,11 +89,11 @@ export class NetworkProxy {
   /** `refusal` is the answer to another user. */
   #guarded(server: Server, refusal: string | Uint8Array): Server {
     const slots = new SharedLimit(MAX_CONNECTIONS);
-    // Those of Node and of the proxy would read from a connection that is refused.
+    // Node's and the proxy's own listeners would read from a connection that is refused.
     const serve = server.listeners("connection");
     server.removeAllListeners("connection");
     server.on("connection", (socket) => {
-      // Whoever has it learns of its end by other events, but an error without a listener would end the program.
+      // The holder learns of its end through other events, but an error without a listener would end the program.
       socket.on("error", () => {});
       if (this.#ended.signal.aborted) socket.destroy();
       else if (this.#isShared && !isOwn(socket)) turnAway(socket, refusal);
@@ -106,7 +106,7 @@ export class NetworkProxy {
     return server;
   }
 
-  /** False if there is no room for it. */
+  /** Returns false if there is no room for it. */
   #take(socket: Socket, limits: readonly SharedLimit[]): boolean {
     const taken = limits.filter((limit) => limit.take());
     const free = (): void => {
@@ -145,18 +145,11 @@ function isOwn(socket: Socket): boolean {
   return ends !== undefined && isOwnUsers(ends);
 }
 
-function listenOnLoopback(server: Server): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once("error", reject);
-    server.listen({ host: "127.0.0.1", port: 0, backlog: MAX_CONNECTIONS }, () => {
-      server.off("error", reject);
-      resolve();
-    });
-  });
+async function listenOnLoopback(server: Server): Promise<void> {
+  server.listen({ host: "127.0.0.1", port: 0, backlog: MAX_CONNECTIONS });
+  await once(server, "listening");
 }
 
 function portOf(server: Server): number {
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("the proxy does not listen");
-  return address.port;
+  return (server.address() as AddressInfo).port;
 }

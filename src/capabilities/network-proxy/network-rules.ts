@@ -15,12 +15,12 @@ export interface NetworkRulesConfig {
 
 export type RuleReason = "denied" | "not_allowed" | "not_allowed_local";
 
-/** What the rules say about a host, before its name is resolved. */
+/** The rules' verdict on a host, before its name is resolved. */
 export type RuleVerdict =
   | { readonly allowed: true; readonly localAllowed: boolean }
   | { readonly allowed: false; readonly reason: RuleReason; readonly localAllowed: boolean };
 
-/** Of all kinds together: reading a pattern takes about a microsecond. */
+/** For all kinds together: reading a pattern takes about a microsecond. */
 const MAX_PATTERNS = 16_384;
 /**
  * Maximum length of all patterns with wildcards together. Each connection may have to compare every character of them with
@@ -66,7 +66,7 @@ export class NetworkRules {
   }
 
   judge(host: string): RuleVerdict {
-    // A machine's own name for itself, or an address: whoever lists exactly that means it.
+    // A machine's own name for itself, or an address: an exact entry for it is intentional.
     const localAllowed = this.#allowLocal || (this.#allow.names(host) && isLocalHost(host));
     if (this.#denies(host)) return { allowed: false, reason: "denied", localAllowed };
     if (!localAllowed && isLocalHost(host))
@@ -75,7 +75,7 @@ export class NetworkRules {
     return allowed ? { allowed, localAllowed } : { allowed, reason: "not_allowed", localAllowed };
   }
 
-  /** What the rules say about one of the addresses to which the name of an allowed host resolved. */
+  /** The rules' verdict on one of the addresses that an allowed host's name resolved to. */
   judgeAddress(ip: string, { localAllowed }: { localAllowed: boolean }): RuleReason | undefined {
     if (this.#denies(ip)) return "denied";
     return !localAllowed && isLocalIp(ip) ? "not_allowed_local" : undefined;

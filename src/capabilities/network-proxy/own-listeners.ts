@@ -2,8 +2,8 @@ import { networkInterfaces } from "node:os";
 import { embeddedIpv4, isLoopbackIp } from "./ip-address.ts";
 
 /**
- * Ports at which this server listens. Whoever reaches its own can have any command run, and the proxies of other
- * processes have other rules, so no process may reach them through the server itself.
+ * Ports on which this server listens. Anyone who reaches them can run any command, and the proxies of other processes
+ * have other rules, so a process must not reach them through the server itself.
  */
 export class OwnListeners {
   readonly #ports = new Set<number>();

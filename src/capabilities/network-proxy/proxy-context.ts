@@ -1,6 +1,6 @@
 import type { Gatekeeper } from "./gatekeeper.ts";
 
-/** What both proxies of a process share. */
+/** Shared by both proxies of a process. */
 export interface ProxyContext {
   readonly gatekeeper: Gatekeeper;
   readonly limited: boolean;
@@ -29,7 +29,7 @@ export class SharedLimit {
   }
 }
 
-/** Counts what goes on at once: one connection can bring any number of requests before the first is answered. */
+/** Counts concurrent exchanges: one connection can bring any number of requests before the first is answered. */
 export class ExchangeSlots {
   readonly #own: SharedLimit;
   readonly #sockets: SharedLimit;

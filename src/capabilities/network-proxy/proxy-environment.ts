@@ -36,7 +36,7 @@ const EXCEPTION_NAMES = [
   "BUNDLE_NO_PROXY",
 ] as const;
 
-/** Variables that lead the programs of a process to its proxy. There is no single name that all of them know. */
+/** Variables that point a process's programs to its proxy. Programs do not agree on a single name. */
 export function proxyEnvironment({
   httpPort,
   socksPort,

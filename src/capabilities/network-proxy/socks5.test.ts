@@ -67,6 +67,6 @@ describe("a SOCKS 5 request", () => {
   });
 });
 
-it("a reply tells nothing about the machine", () => {
+it("a reply reveals nothing about the machine", () => {
   expect([...formatReply("notAllowed")]).toEqual([5, 2, 0, 1, 0, 0, 0, 0, 0, 0]);
 });

@@ -26,7 +26,7 @@ const REPLY_CODES: Readonly<Record<Socks5Reply, number>> = {
 /** Bytes that are not SOCKS 5. */
 export class Socks5Error extends Error {}
 
-/** Length of a complete message at the start of the bytes, and what it says. */
+/** Length and contents of a complete message at the start of the bytes. */
 interface Parsed<T> {
   readonly length: number;
   readonly value: T;
@@ -42,7 +42,7 @@ export function parseGreeting(bytes: Uint8Array): Parsed<boolean> | undefined {
   return { length, value: bytes.subarray(2, length).includes(NO_AUTHENTICATION) };
 }
 
-/** Where to connect to, or the reply to what cannot be done. Undefined if bytes are missing. */
+/** The destination, or the reply to a request that cannot be served. Undefined if bytes are missing. */
 export function parseRequest(bytes: Uint8Array): Parsed<Destination | Socks5Reply> | undefined {
   checkVersion(bytes);
   if (bytes.length >= 3 && bytes[2] !== 0) throw new Socks5Error("the reserved byte is set");
@@ -59,7 +59,7 @@ export function parseRequest(bytes: Uint8Array): Parsed<Destination | Socks5Repl
   return { length, value: { host, port } };
 }
 
-/** The address from which the connection goes out is nobody's business. */
+/** The proxy's own address on the outgoing connection is not disclosed. */
 export function formatReply(reply: Socks5Reply): Uint8Array {
   return Uint8Array.of(VERSION, REPLY_CODES[reply], 0, IPV4, 0, 0, 0, 0, 0, 0);
 }

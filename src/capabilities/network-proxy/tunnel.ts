@@ -18,7 +18,7 @@ export function tunnel(inner: Socket, outer: Socket): void {
   ] as const) {
     socket.setTimeout(IDLE_TIMEOUT_MS, end);
     socket.on("error", end);
-    // The other side keeps what it still has to send if this one ended properly.
+    // If this side ended properly, the other one still delivers its pending data.
     socket.on("close", () => {
       if (!socket.readableEnded || !socket.writableFinished) other.destroy();
     });

@@ -19,8 +19,8 @@ const policy = (overrides: Partial<EnvPolicy> = {}): EnvPolicy => ({
   ...overrides,
 });
 
-const env = (given: EnvPolicy | undefined, requested: Record<string, string> = {}): Record<string, string> =>
-  Object.fromEntries(childEnvironment(SERVER, given, requested));
+const env = (policy: EnvPolicy | undefined, requested: Record<string, string> = {}): Record<string, string> =>
+  Object.fromEntries(childEnvironment(SERVER, policy, requested));
 
 describe("childEnvironment", () => {
   it("inherits nothing without a policy", () => {

@@ -1,7 +1,7 @@
 import { constants } from "node:os";
 import type { ExitStatus } from "../../native/reaper.ts";
 
-/** On whose behalf a signal was sent. */
+/** The originator of a signal. */
 export type Killer = "client" | "timeout" | "server";
 
 /** How a process ended, as far as known. */
@@ -25,7 +25,7 @@ const MEMORY_TOLERANCE_BYTES = 1024 * 1024;
 
 let knownServerPeakBytes = 0;
 
-/** `senders` records who sent which signal to the process. */
+/** `senders` records the sender of each signal to the process. */
 export function describeExit(
   { exitCode, signal, usage }: ExitStatus,
   { senders, timedOut }: { senders: ReadonlyMap<string, Killer> | undefined; timedOut: boolean },

@@ -3,7 +3,7 @@ import { setImmediate as turn, setTimeout as delay } from "node:timers/promises"
 import { expect, it, onTestFinished, vi } from "vitest";
 import { libc } from "../../native/libc.ts";
 import { makeNonBlocking, openPipe, pseudoTerminalName } from "../../native/spawn.ts";
-import { type InputWriter, writePipe, writeTerminal } from "./input-writer.ts";
+import { type InputWriter, TerminalWriter, writePipe } from "./input-writer.ts";
 
 const SIZE = { rows: 24, columns: 80 };
 const DEADLINE_MS = 20_000;
@@ -62,7 +62,7 @@ const pattern = (length: number): Buffer =>
 
 it("a terminal gets all of a write that its buffer takes only a part of, in order", async () => {
   const { master, slave } = openTerminal();
-  const writer = writeTerminal(master, SIZE);
+  const writer = new TerminalWriter(master, SIZE);
   const [first, second] = [pattern(200_000), pattern(3_000)];
   const done = Promise.all([written(writer, first), written(writer, second)]);
   // The kernel takes some kilobytes at once.
@@ -93,7 +93,7 @@ it("a pipe gets all of a write that it takes only a part of", async () => {
 
 it("the kernel has the bytes when a write calls back, not earlier", async () => {
   const { master, slave } = openTerminal();
-  const writer = writeTerminal(master, SIZE);
+  const writer = new TerminalWriter(master, SIZE);
   let isDone = false;
   writer.write(pattern(100_000), () => {
     isDone = true;
@@ -106,7 +106,7 @@ it("the kernel has the bytes when a write calls back, not earlier", async () => 
 
 it("closing calls back for what was not written, and nothing is queued afterwards", async () => {
   const { master } = openTerminal();
-  const writer = writeTerminal(master, SIZE);
+  const writer = new TerminalWriter(master, SIZE);
   const done = Promise.all([written(writer, pattern(100_000)), written(writer, pattern(10))]);
   writer.close();
   await done;
@@ -121,7 +121,7 @@ it.each([
   ["without any input, once", "", "\x04"],
 ])("the end of a terminal's input is its EOF character: %s", async (_, text, expected) => {
   const { master, slave } = openTerminal();
-  const writer = writeTerminal(master, SIZE);
+  const writer = new TerminalWriter(master, SIZE);
   writer.write(Buffer.from(text), () => {});
   writer.end();
   writer.end();
@@ -132,7 +132,7 @@ it.each([
 
 it("a write of nothing calls back, also behind others", async () => {
   const { master, slave } = openTerminal();
-  const writer = writeTerminal(master, SIZE);
+  const writer = new TerminalWriter(master, SIZE);
   await written(writer, Buffer.alloc(0));
   const done = Promise.all([written(writer, pattern(100_000)), written(writer, Buffer.alloc(0))]);
   await readBytes(slave, 100_000);
@@ -142,7 +142,7 @@ it("a write of nothing calls back, also behind others", async () => {
 
 it("what is written to a closed terminal does not reach another file that has its descriptor", async () => {
   const { master } = openTerminal();
-  const writer = writeTerminal(master, SIZE);
+  const writer = new TerminalWriter(master, SIZE);
   writer.close();
   writer.close();
   const { readEnd, writeEnd } = openPipe();
@@ -162,7 +162,7 @@ it("a terminal that takes nothing is tried again ever less often, and at once wh
   await fill(master);
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   onTestFinished(() => void vi.useRealTimers());
-  const writer = writeTerminal(master, SIZE);
+  const writer = new TerminalWriter(master, SIZE);
   writer.write(pattern(200_000), () => {});
   for (const waitMs of [1, 2, 4, 8, 16, 32, 50, 50]) {
     vi.advanceTimersByTime(waitMs - 1);
@@ -206,7 +206,7 @@ async function drain(slave: number): Promise<void> {
 
 it("a terminal is resized until it is closed", () => {
   const { master } = openTerminal();
-  const writer = writeTerminal(master, SIZE);
+  const writer = new TerminalWriter(master, SIZE);
   writer.resize({ rows: 30, columns: 90 });
   expect(writer.size).toEqual({ rows: 30, columns: 90 });
   writer.close();

@@ -10,7 +10,7 @@ export interface InputWriter {
   readonly queuedBytes: number;
   /** Calls back when the kernel has the bytes, or they are no longer wanted. */
   write(bytes: Uint8Array, done: () => void): void;
-  /** Signals the end of input after what was written. Nothing may be written afterwards. */
+  /** Signals the end of input after what was written. It must be the last call. */
   end(): void;
   readonly ended: boolean;
   close(): void;
@@ -63,11 +63,7 @@ const LONGEST_RETRY_MS = 50;
  * Writes to the master of a terminal, through a descriptor that is closed with the writer. libuv writes to terminals in
  * blocking mode, so a program that does not read its input would block the server; this retries after a while instead.
  */
-export function writeTerminal(master: number, size: TerminalSize): TerminalInput {
-  return new TerminalWriter(master, size);
-}
-
-class TerminalWriter implements TerminalInput {
+export class TerminalWriter implements TerminalInput {
   size: TerminalSize;
   readonly #master: number;
   readonly #queue = new Fifo<{ bytes: Uint8Array; done: () => void }>();
@@ -106,7 +102,7 @@ class TerminalWriter implements TerminalInput {
   end(): void {
     if (this.#ended) return;
     this.#ended = true;
-    // In the middle of a line, the first one only passes that line to the reader.
+    // In the middle of a line, the first EOF only passes that line to the reader.
     this.write(new Uint8Array(this.#lineBegun ? 2 : 1).fill(END_OF_FILE), () => {});
   }
 

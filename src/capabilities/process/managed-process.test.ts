@@ -18,7 +18,7 @@ afterEach(() => void vi.useRealTimers());
 /** A process without a process: its calls are recorded, and its streams end when the test says so. */
 class Scene {
   /** The calls that its family got. */
-  readonly told: string[] = [];
+  readonly calls: string[] = [];
   /** The calls that its streams got. */
   readonly streamed: string[] = [];
   readonly events: string[] = [];
@@ -38,12 +38,12 @@ class Scene {
       {
         pid: 7,
         family: Object.assign(this.family, {
-          signal: (signal: string) => void this.told.push(signal),
-          terminate: (outputs: readonly unknown[]) => void this.told.push(`terminate ${outputs.length}`),
-          killGroup: () => void this.told.push("killGroup"),
-          kill: (outputs: readonly unknown[]) => void this.told.push(`kill ${outputs.length}`),
+          signal: (signal: string) => void this.calls.push(signal),
+          terminate: (outputs: readonly unknown[]) => void this.calls.push(`terminate ${outputs.length}`),
+          killGroup: () => void this.calls.push("killGroup"),
+          kill: (outputs: readonly unknown[]) => void this.calls.push(`kill ${outputs.length}`),
           usage: () => USAGE,
-          leaderReaped: () => void this.told.push("leaderReaped"),
+          leaderReaped: () => void this.calls.push("leaderReaped"),
         }),
         input,
         ...(streams.includes("pty") ? { terminal } : {}),
@@ -119,7 +119,7 @@ describe("a process", () => {
     expect(process.timesFrom(1, 9)).toEqual({ firstSeq: 1, timesMs: Array(4).fill(Date.now()) });
     expect(Buffer.from(process.snapshot("stdout", 9).head).toString()).toBe("a");
     expect(process.streams).toEqual(["stdout", "stderr"]);
-    expect([scene.inputCloses, scene.told]).toEqual([1, ["leaderReaped"]]);
+    expect([scene.inputCloses, scene.calls]).toEqual([1, ["leaderReaped"]]);
   });
 
   it("reports its exit once, after a moment, if something keeps its output open", () => {
@@ -232,25 +232,25 @@ describe("ending a process", () => {
     scene.endOutputs();
     scene.exit(143, 15);
     scene.process.signal("SIGKILL");
-    expect(scene.told).toEqual(["SIGTERM", "leaderReaped"]);
+    expect(scene.calls).toEqual(["SIGTERM", "leaderReaped"]);
     expect(scene.process.state.report).toEqual({ signal: "SIGTERM", killedBy: "client", cpuTimeMs });
   });
 
   it("kills the group or the family, and ends the output with the process", () => {
-    for (const [reach, told] of [
+    for (const [reach, calls] of [
       ["group", "killGroup"],
       ["family", "kill 2"],
     ] as const) {
       const scene = new Scene();
       scene.process.kill(reach);
-      expect([scene.told, scene.process.killed, scene.streamed]).toEqual([[told], true, []]);
+      expect([scene.calls, scene.process.killed, scene.streamed]).toEqual([[calls], true, []]);
       scene.exit(137, 9);
       expect(scene.streamed).toEqual(["finish stdout", "finish stderr"]);
       expect(scene.events).toEqual(["1 exited 137", "2 closed"]);
       expect(scene.process.state.report).toEqual({ signal: "SIGKILL", killedBy: "client", cpuTimeMs });
       // It is over.
       scene.process.kill("family");
-      expect(scene.told).toEqual([told, "leaderReaped"]);
+      expect(scene.calls).toEqual([calls, "leaderReaped"]);
     }
   });
 
@@ -258,10 +258,10 @@ describe("ending a process", () => {
     const scene = new Scene();
     scene.exit();
     scene.process.kill("group");
-    expect([scene.told, scene.process.killed]).toEqual([["leaderReaped"], false]);
+    expect([scene.calls, scene.process.killed]).toEqual([["leaderReaped"], false]);
     scene.sinks[0]!.end();
     scene.process.kill("family");
-    expect([scene.told, scene.process.killed]).toEqual([["leaderReaped", "kill 1"], true]);
+    expect([scene.calls, scene.process.killed]).toEqual([["leaderReaped", "kill 1"], true]);
     expect(scene.events).toEqual(["1 exited 0", "2 closed"]);
   });
 
@@ -270,17 +270,17 @@ describe("ending a process", () => {
     scene.process.terminate(GRACE_MS, "client");
     // Neither asks nor waits for longer.
     scene.process.terminate(2 * GRACE_MS, "client");
-    expect(scene.told).toEqual(["terminate 2", "terminate 2"]);
+    expect(scene.calls).toEqual(["terminate 2", "terminate 2"]);
     scene.endOutputs();
     scene.exit(0);
     vi.advanceTimersByTime(GRACE_MS - 1);
-    expect(scene.told).toEqual(["terminate 2", "terminate 2", "leaderReaped"]);
+    expect(scene.calls).toEqual(["terminate 2", "terminate 2", "leaderReaped"]);
     vi.advanceTimersByTime(1);
-    expect(scene.told.at(-1)).toBe("kill 0");
+    expect(scene.calls.at(-1)).toBe("kill 0");
     vi.runAllTimers();
-    expect(scene.told.filter((call) => call.startsWith("kill"))).toHaveLength(1);
+    expect(scene.calls.filter((call) => call.startsWith("kill"))).toHaveLength(1);
     scene.process.terminate(GRACE_MS, "client");
-    expect(scene.told.at(-1)).toBe("kill 0");
+    expect(scene.calls.at(-1)).toBe("kill 0");
   });
 
   it("kills once, although the grace period ends later", () => {
@@ -288,17 +288,17 @@ describe("ending a process", () => {
     scene.process.terminate(GRACE_MS, "client");
     scene.process.kill("family");
     vi.runAllTimers();
-    expect(scene.told).toEqual(["terminate 2", "kill 2"]);
+    expect(scene.calls).toEqual(["terminate 2", "kill 2"]);
   });
 
   it("ends it when its time is over, and says so", () => {
     const scene = new Scene({ timeoutMs: 1_000 });
     vi.advanceTimersByTime(999);
-    expect(scene.told).toEqual([]);
+    expect(scene.calls).toEqual([]);
     vi.advanceTimersByTime(1);
-    expect(scene.told).toEqual(["terminate 2"]);
+    expect(scene.calls).toEqual(["terminate 2"]);
     vi.advanceTimersByTime(2_000);
-    expect(scene.told).toEqual(["terminate 2", "kill 2"]);
+    expect(scene.calls).toEqual(["terminate 2", "kill 2"]);
     scene.exit(137, 9);
     expect(scene.process.state.report).toEqual({
       signal: "SIGKILL",
@@ -312,18 +312,18 @@ describe("ending a process", () => {
     const scene = new Scene({ timeoutMs: 1_000 });
     scene.exit();
     vi.advanceTimersByTime(5_000);
-    expect(scene.told).toEqual(["leaderReaped"]);
+    expect(scene.calls).toEqual(["leaderReaped"]);
     expect(scene.process.state.report).toEqual({ cpuTimeMs });
   });
 
   it("kills the group of one that nobody wants any more, unless it is over", () => {
     const scene = new Scene();
     scene.process.dispose();
-    expect(scene.told).toEqual(["killGroup"]);
+    expect(scene.calls).toEqual(["killGroup"]);
     scene.exit(137, 9);
     expect(scene.process.state.report?.killedBy).toBe("server");
     scene.process.dispose();
-    expect(scene.told).toEqual(["killGroup", "leaderReaped"]);
+    expect(scene.calls).toEqual(["killGroup", "leaderReaped"]);
     expect(scene.process.gone).toBe(true);
   });
 
@@ -336,7 +336,7 @@ describe("ending a process", () => {
     scene.process.kill("group");
     scene.process.terminate(GRACE_MS, "client");
     scene.process.dispose();
-    expect(scene.told).toEqual(["leaderReaped", "killGroup", "terminate 0", "killGroup"]);
+    expect(scene.calls).toEqual(["leaderReaped", "killGroup", "terminate 0", "killGroup"]);
     // It was not ended by that.
     expect(scene.process.killed).toBe(false);
     scene.family.gone = true;

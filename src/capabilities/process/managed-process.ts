@@ -4,6 +4,7 @@ import type { InputWriter, TerminalInput } from "./input-writer.ts";
 import {
   type Chunk,
   type Exit,
+  type LogLimits,
   OutputLog,
   type ProcessEvent,
   type Snapshot,
@@ -25,11 +26,6 @@ const NO_SOURCES: readonly OutputSource[] = [];
 
 /** Grace period between SIGTERM and SIGKILL. */
 export const TERMINATE_GRACE_MS = 2_000;
-
-export interface LogLimits {
-  readonly maxRetainedBytes: number;
-  readonly maxRetainedChunks: number;
-}
 
 /** Parts of a started process. Streams are opened here, because the process is their sink. */
 export interface ProcessParts {
@@ -54,13 +50,13 @@ export interface ProcessOptions {
   readonly sandboxed?: boolean;
   /** Follows the terminal's screen from the start, so that it is right whatever was evicted. */
   readonly followScreen?: boolean;
-  /** Called once, when output is given up to make room for more. */
+  /** Called once, when the first output is evicted. */
   readonly evicted?: () => void;
 }
 
 /**
- * What an end affects: the process group, or everything found to belong to the process. Contained processes always end
- * as a whole.
+ * Scope of an end: the process group, or everything found to belong to the process. Contained processes always end as a
+ * whole.
  */
 export type Reach = "group" | "family";
 
@@ -80,8 +76,10 @@ export class ManagedProcess {
   readonly pid: number;
   #family: ProcessFamily;
   readonly #log: OutputLog;
-  readonly #input: InputWriter | undefined;
-  readonly #terminal: TerminalInput | undefined;
+  /** Undefined if the process was started without its own stdin. */
+  readonly input: InputWriter | undefined;
+  /** Undefined if the process does not run on a terminal. */
+  readonly terminal: TerminalInput | undefined;
   #sources: readonly OutputSource[];
   /** Undefined once it has closed. */
   #listeners: Set<(event: ProcessEvent) => void> | undefined = new Set();
@@ -90,14 +88,14 @@ export class ManagedProcess {
   readonly #timeLimit: NodeJS.Timeout | undefined;
   #killTimer: NodeJS.Timeout | undefined;
   #reaped = false;
-  /** Until it is reported. */
+  /** Kept until it is reported. */
   #status: ExitStatus | undefined;
   #exit: Exit | undefined;
-  /** Who sent which signal. */
+  /** Sender of each signal. */
   #senders: Map<string, Killer> | undefined;
   #timedOut = false;
   #screen: TerminalScreen | undefined;
-  /** How many want the output paused. */
+  /** Number of pending pauses of the output. */
   #pauses = 0;
   #closed = false;
   #killed = false;
@@ -107,12 +105,9 @@ export class ManagedProcess {
   constructor(parts: ProcessParts, limits: LogLimits, options: ProcessOptions = {}) {
     this.pid = parts.pid;
     this.#family = parts.family;
-    this.#input = parts.input;
-    this.#terminal = parts.terminal;
-    this.#log = new OutputLog(
-      { maxBytes: limits.maxRetainedBytes, maxChunks: limits.maxRetainedChunks },
-      options.evicted,
-    );
+    this.input = parts.input;
+    this.terminal = parts.terminal;
+    this.#log = new OutputLog(limits, options.evicted);
     this.#closeOnExit = options.closeOnExit ?? false;
     this.#sandboxed = options.sandboxed ?? false;
     if (options.timeoutMs !== undefined)
@@ -138,16 +133,6 @@ export class ManagedProcess {
     };
   }
 
-  /** Undefined if the process was started without its own stdin. */
-  get input(): InputWriter | undefined {
-    return this.#input;
-  }
-
-  /** Undefined if the process does not run on a terminal. */
-  get terminal(): TerminalInput | undefined {
-    return this.#terminal;
-  }
-
   /** The oldest retained event, or the next one. */
   get firstSeq(): number {
     return this.#log.firstSeq;
@@ -162,7 +147,7 @@ export class ManagedProcess {
   }
 
   get streams(): readonly StreamName[] {
-    return this.#terminal === undefined ? PIPE_STREAMS : TERMINAL_STREAMS;
+    return this.terminal === undefined ? PIPE_STREAMS : TERMINAL_STREAMS;
   }
 
   /** See `OutputLog.timesFrom`. */
@@ -185,7 +170,7 @@ export class ManagedProcess {
     return { total: this.#log.totalBytes, retained: this.#log.retainedBytes };
   }
 
-  /** What the family uses; undefined once the process has ended. */
+  /** The family's usage; undefined once the process has ended. */
   usage(machine: MachineUsage): Usage | undefined {
     return this.#reaped ? undefined : this.#family.usage(machine);
   }
@@ -196,7 +181,7 @@ export class ManagedProcess {
     return () => this.#listeners?.delete(listener);
   }
 
-  /** Until `resumeOutput` was called as often. */
+  /** Pauses until `resumeOutput` has been called as often. */
   pauseOutput(): void {
     this.#pauses += 1;
     if (this.#pauses === 1) for (const source of this.#sources) source.pause();
@@ -224,8 +209,8 @@ export class ManagedProcess {
   }
 
   /**
-   * Sends SIGTERM to the family. What is left after the grace period is killed, whether or not the process itself has
-   * ended.
+   * Sends SIGTERM to the family, and SIGKILL to what is left after the grace period, whether or not the process itself
+   * has ended.
    */
   terminate(graceMs: number, by: Killer): void {
     if (!this.#canEnd("family")) return;
@@ -239,7 +224,7 @@ export class ManagedProcess {
     this.#family.terminate(this.#openOutputs);
   }
 
-  /** Kills the group, and ends the output even if something keeps it open: nobody will read it. */
+  /** Kills the group, and ends the output even if something keeps it open, because it has no readers. */
   dispose(): void {
     if (!this.#closed || this.#family.contained) this.#end("server", "group");
   }
@@ -260,7 +245,7 @@ export class ManagedProcess {
     this.#status = status;
     clearTimeout(this.#timeLimit);
     this.#family.leaderReaped();
-    this.#input?.close();
+    this.input?.close();
     if (this.#killed || this.#closeOnExit) this.#finishSources();
     else for (const source of this.#sources) source.hurry();
     // The last output may have arrived but not been read. Report the exit after it if possible: also when the server was
@@ -270,7 +255,7 @@ export class ManagedProcess {
   }
 
   #terminalScreen(): TerminalScreen | undefined {
-    const terminal = this.#terminal;
+    const terminal = this.terminal;
     if (terminal === undefined) return undefined;
     this.#screen ??= new TerminalScreen(this, () => terminal.size);
     return this.#screen;
@@ -318,11 +303,11 @@ export class ManagedProcess {
     if (this.#closed) return;
     this.#closed = true;
     this.#emit({ kind: "closed", seq: this.#log.appendClosed() });
-    // The log is kept for a while; nothing else need be.
+    // The log is kept for a while; the rest can go.
     this.#listeners = undefined;
     this.#sources = NO_SOURCES;
     this.#settleTimer = undefined;
-    // What is left after the grace period of `terminate` is still to be killed.
+    // What is left after the grace period of `terminate` still has to be killed.
     if (!this.#family.contained && this.#killTimer === undefined) this.#family = ENDED_FAMILY;
   }
 
@@ -340,4 +325,10 @@ export class ManagedProcess {
   #emit(event: ProcessEvent): void {
     for (const listener of this.#listeners ?? []) listener(event);
   }
+}
+
+export function whenClosed(process: ManagedProcess, callback: () => void): void {
+  process.listen((event) => {
+    if (event.kind === "closed") callback();
+  });
 }

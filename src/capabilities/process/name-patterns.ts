@@ -10,7 +10,7 @@ const TEXT_COST = 16;
 const PAIR_COST = 3;
 const FOREIGN_CHARACTER_COST = 32;
 
-// No character has these codes.
+// Not a character code.
 const ANY_CHARACTERS = -1;
 const ANY_CHARACTER = -2;
 const NOTHING = -3;

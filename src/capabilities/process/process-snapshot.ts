@@ -4,7 +4,7 @@ import { inSlices } from "./slices.ts";
 /** All processes that this one can see, by pid. */
 export type ProcessSnapshot = ReadonlyMap<number, ProcessStat>;
 
-/** Throws if there is no free descriptor to look with. */
+/** Throws without a free descriptor. */
 export async function readSnapshot(): Promise<ProcessSnapshot> {
   const snapshot = new Map<number, ProcessStat>();
   await inSlices(listPids(), (pid) => {

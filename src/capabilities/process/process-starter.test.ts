@@ -26,17 +26,17 @@ const CONFINEMENT = {} as Confinement;
 
 const logged: string[] = [];
 /** What the sandbox was asked for. */
-const told: string[] = [];
+const calls: string[] = [];
 let confined: Program = { path: "/bin/sh", argv: ["sh", "-c", "exit 5"], env: [], cwd: "/" };
 
 const sandbox: Partial<Sandbox> = {
-  prove: async () => void told.push("prove"),
+  prove: async () => void calls.push("prove"),
   confine: async ({ name }) => {
-    told.push(`confine ${name}`);
+    calls.push(`confine ${name}`);
     return {
       program: confined,
-      started: () => void told.push("started"),
-      ended: () => void told.push("ended"),
+      started: () => void calls.push("started"),
+      ended: () => void calls.push("ended"),
     };
   },
 };
@@ -108,7 +108,7 @@ describe("a start", () => {
     expect(runs.map(({ exitCode }) => exitCode)).toEqual(codes);
   });
 
-  it("fails with the reason of the system, and the next ones go on", async () => {
+  it("fails with the reason of the system, and the next ones continue", async () => {
     const failures = Array.from({ length: 6 }, () =>
       starter.start(request("", { argv: ["/no/such/program"] })).catch((error: unknown) => error),
     );
@@ -186,7 +186,7 @@ describe("a start with limits", () => {
     ] as const)
       await expect(starter.start(request("", { arg0: "other", ...more }))).rejects.toMatchObject({
         ...refused,
-        message: `${word} cannot be set for a program that is given another name`,
+        message: `${word} cannot be set for a program that runs under another name`,
       });
     expect(starter.running).toBe(0);
   });
@@ -194,24 +194,24 @@ describe("a start with limits", () => {
 
 describe("a confined start", () => {
   it("tells the sandbox when the program is started, and when it has ended", async () => {
-    told.length = 0;
+    calls.length = 0;
     const process = await starter.start(request("", { argv: ["tool"], confinement: CONFINEMENT }));
-    expect(told).toEqual(["prove", "confine tool", "started"]);
+    expect(calls).toEqual(["prove", "confine tool", "started"]);
     expect(await closed(process)).toBe(5);
-    expect(told).toEqual(["prove", "confine tool", "started", "ended"]);
+    expect(calls).toEqual(["prove", "confine tool", "started", "ended"]);
   });
 
   it("tries the sandbox itself without a trial", async () => {
-    told.length = 0;
+    calls.length = 0;
     const process = await starter.start(
       request("", { argv: ["tool"], confinement: { ...CONFINEMENT, isTrial: true } }),
     );
     await closed(process);
-    expect(told).toEqual(["confine tool", "started", "ended"]);
+    expect(calls).toEqual(["confine tool", "started", "ended"]);
   });
 
   it("tells the sandbox that the program is over if it could not be started", async () => {
-    told.length = 0;
+    calls.length = 0;
     const working = confined;
     confined = { ...confined, path: "/no/such/program" };
     onTestFinished(() => {
@@ -219,15 +219,15 @@ describe("a confined start", () => {
     });
     const failed = starter.start(request("", { argv: ["tool"], confinement: CONFINEMENT }));
     await expect(failed).rejects.toMatchObject({ code: "SPAWN_FAILED" });
-    expect(told).toEqual(["prove", "confine tool", "ended", "started"]);
-    told.length = 0;
+    expect(calls).toEqual(["prove", "confine tool", "ended", "started"]);
+    calls.length = 0;
     const inner = { name: "helper", argv: [], env: [], cwd: "/", onTerminal: false };
     await expect(starter.startOwn(inner, CONFINEMENT)).rejects.toMatchObject({ errno: "ENOENT" });
-    expect(told).toEqual(["prove", "confine helper", "ended", "started"]);
+    expect(calls).toEqual(["prove", "confine helper", "ended", "started"]);
   });
 
   it("runs programs of the server itself on three pipes", async () => {
-    told.length = 0;
+    calls.length = 0;
     const working = confined;
     onTestFinished(() => {
       confined = working;
@@ -235,10 +235,10 @@ describe("a confined start", () => {
     confined = { ...working, argv: ["sh", "-c", "read -r line; echo $line; echo bad >&2; exit 5"] };
     const inner = { name: "helper", argv: [], env: [], cwd: "/", onTerminal: false };
     const { stdin, stdout, stderr, exited } = await starter.startOwn(inner, CONFINEMENT);
-    expect(told).toEqual(["prove", "confine helper", "started"]);
+    expect(calls).toEqual(["prove", "confine helper", "started"]);
     writeSync(stdin, "words\n");
     expect(await exited).toMatchObject({ exitCode: 5 });
-    expect(told.at(-1)).toBe("ended");
+    expect(calls.at(-1)).toBe("ended");
     expect([readText(stdout), readText(stderr)]).toEqual(["words\n", "bad\n"]);
     for (const fd of [stdin, stdout, stderr]) closeSync(fd);
   });

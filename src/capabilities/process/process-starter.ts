@@ -1,23 +1,22 @@
 import { closeSync, read, writeSync } from "node:fs";
 import { promisify } from "node:util";
 import { CapabilityError } from "../../base/errors.ts";
-import { Fifo } from "../../base/fifo.ts";
 import { shorten } from "../../base/shorten.ts";
 import { type Logger, silentLogger } from "../../base/logger.ts";
 import { descriptorReserve } from "../../native/descriptor-reserve.ts";
 import { MAX_ASYNC_CALLS } from "../../native/libc.ts";
 import { ERRNO, osError } from "../../native/os-error.ts";
-import { ContainedFamily } from "./ending/contained-family.ts";
+import { containedFamily } from "./ending/contained-family.ts";
 import type { ControlGroup } from "../../native/control-group.ts";
 import { ControlGroups } from "./ending/control-groups.ts";
-import { gated } from "./gated-program.ts";
 import { applyLimits, checkLimits } from "../../native/resource-limits.ts";
-import { type LogLimits, ManagedProcess } from "./managed-process.ts";
+import { ManagedProcess, whenClosed } from "./managed-process.ts";
+import type { LogLimits } from "./output/output-log.ts";
 import { lookForEndsOfPipes } from "./output/output-source.ts";
-import type { ProcessFamily } from "./ending/process-family.ts";
 import type { Confinement, ConfinedProgram, InnerProgram, Sandbox } from "../sandbox/sandbox.ts";
+import { WorkLimit } from "../work-limit.ts";
 import { trySandbox } from "./sandbox-trial.ts";
-import { SandboxedFamily } from "./ending/sandboxed-family.ts";
+import { sandboxedFamily } from "./ending/sandboxed-family.ts";
 import { TracedFamily } from "./ending/traced-family.ts";
 import { type ProcessGroup, ProcessGroups } from "./ending/process-groups.ts";
 import type { StartRequest } from "./start-request.ts";
@@ -29,13 +28,13 @@ import {
   spawnOnPipes,
   withholdInheritedDescriptors,
 } from "../../native/spawn.ts";
-import { argumentsOf, checkDirectory, resolveProgram } from "./resolve-program.ts";
+import { argumentsOf, checkDirectory, resolveProgram } from "./program-lookup.ts";
 import { spawnFailed } from "./spawn-failure.ts";
 import { type StartedParts, startOnPipes, startOnTerminal } from "./started-parts.ts";
 import { Sweeper } from "./ending/sweeper.ts";
 import { Warden, type WardenRecord } from "./ending/warden.ts";
 
-/** A program of the server itself. Its descriptors belong to whoever started it. */
+/** A program of the server itself. The caller owns its descriptors. */
 export interface OwnProcess {
   readonly pid: number;
   readonly stdin: number;
@@ -45,9 +44,6 @@ export interface OwnProcess {
 }
 
 const readSome = promisify(read);
-
-/** Maximum number of concurrent starts. Each uses descriptors and a thread of Node's pool. */
-const MAX_CONCURRENT_STARTS = MAX_ASYNC_CALLS;
 
 /** Starts processes, and makes sure that none is forgotten. */
 export class ProcessStarter {
@@ -59,9 +55,9 @@ export class ProcessStarter {
   readonly #groups = new ProcessGroups();
   readonly #sweeper = new Sweeper((pid) => this.#groups.has(pid));
   readonly #controlGroups = this.createControlGroups();
-  readonly #waiting = new Fifo<() => void>();
+  /** Concurrent starts. Each uses descriptors and a thread of Node's pool. */
+  readonly #starts = new WorkLimit(MAX_ASYNC_CALLS);
   readonly #running = new Set<ManagedProcess>();
-  #starting = 0;
   #prepared = false;
 
   constructor(limits: LogLimits, { logger = silentLogger, sandbox }: { logger?: Logger; sandbox: Sandbox }) {
@@ -69,51 +65,38 @@ export class ProcessStarter {
     this.#limits = limits;
     this.#sandbox = sandbox;
     this.#warden = new Warden({ start: startShell, reaper: this.#reaper, logger });
-    // Before connections and files can take them. Without them nothing is started.
+    // Reserved before connections and files can take them. Without them, starts fail.
     descriptorReserve.fill();
   }
 
-  /** How many processes have not closed. */
+  /** Number of processes that have not closed. */
   get running(): number {
     return this.#running.size;
   }
 
   /** Rejects with a CapabilityError if the program or directory does not exist, or the system refuses. */
   async start(request: StartRequest): Promise<ManagedProcess> {
-    const { program, started, ended } = await this.#resolve(request);
-    await this.#takeTurn();
-    try {
+    const resolved = await this.#resolve(request);
+    const { program, ended } = resolved;
+    return this.#inTurn(resolved, async () => {
       const managed = await (request.limits === undefined && request.contain !== true
         ? this.#spawn(program, request)
         : this.#startGated(program, request));
       if (ended !== undefined) whenClosed(managed, ended);
       return managed;
-    } catch (error) {
-      ended?.();
-      throw error;
-    } finally {
-      started?.();
-      this.#giveTurn();
-    }
+    });
   }
 
   /** Starts a program of the server itself in a sandbox, on three pipes. It must end with its stdin. */
   async startOwn(inner: InnerProgram, confinement: Confinement): Promise<OwnProcess> {
     this.#prepare();
     await this.#prove();
-    const { program, started, ended } = await this.#sandbox.confine(inner, confinement);
-    await this.#takeTurn();
-    try {
-      const { pid, stdin, ...outputs } = await spawnOnPipes(program, { stdin: true }, () => {});
+    const confined = await this.#sandbox.confine(inner, confinement);
+    return this.#inTurn(confined, async () => {
+      const { pid, stdin, ...outputs } = await spawnOnPipes(confined.program, { stdin: true }, () => {});
       const exited = new Promise<ExitStatus>((resolve) => this.#reaper.watch(pid, resolve));
-      return { pid, stdin: stdin!, ...outputs, exited: exited.finally(ended) };
-    } catch (error) {
-      ended();
-      throw error;
-    } finally {
-      started();
-      this.#giveTurn();
-    }
+      return { pid, stdin: stdin!, ...outputs, exited: exited.finally(confined.ended) };
+    });
   }
 
   /** Further control groups, which `killAll` leaves alone. They end with a server that is killed, too. */
@@ -169,31 +152,33 @@ export class ProcessStarter {
 
   /** The program is looked up inside, where it may be another one, or missing. */
   async #confine(request: StartRequest, confinement: Confinement): Promise<ConfinedProgram> {
-    const {
-      cwd,
-      argv: [name = ""],
-      stdin,
-    } = request;
-    const onTerminal = typeof stdin === "object";
+    const { cwd, argv } = request;
+    const onTerminal = typeof request.stdin === "object";
     checkDirectory(cwd);
     if (confinement.isTrial !== true) await this.#prove();
-    return this.#sandbox.confine({ name, ...argumentsOf(request), cwd, onTerminal }, confinement);
+    return this.#sandbox.confine(
+      { name: argv[0] ?? "", ...argumentsOf(request), cwd, onTerminal },
+      confinement,
+    );
   }
 
   #prove(): Promise<void> {
     return this.#sandbox.prove(() => trySandbox((trial) => this.start(trial)));
   }
 
-  async #takeTurn(): Promise<void> {
-    this.#starting += 1;
-    if (this.#starting > MAX_CONCURRENT_STARTS)
-      await new Promise<void>((resolve) => this.#waiting.push(resolve));
-  }
-
-  #giveTurn(): void {
-    this.#starting -= 1;
-    this.#waiting.shift()?.();
-    lookForEndsOfPipes();
+  /** A start that fails has also ended. */
+  #inTurn<T>({ started, ended }: ResolvedProgram, start: () => Promise<T>): Promise<T> {
+    return this.#starts.run(async () => {
+      try {
+        return await start();
+      } catch (error) {
+        ended?.();
+        throw error;
+      } finally {
+        started?.();
+        lookForEndsOfPipes();
+      }
+    });
   }
 
   /** A shell waits at the gate until everything is set, then becomes the program. */
@@ -204,9 +189,8 @@ export class ProcessStarter {
     const opened: number[] = [];
     try {
       const [gate, ready] = await openPipes(opened, request);
-      const ends = { readEnd: gate.readEnd, ready: ready.writeEnd };
-      const managed = await this.#spawn(gated(program, request.env, ends), request, controlGroup);
-      // With this end open, the shell's own end would not be seen.
+      const managed = await this.#spawn(gated(program, request.env, gate, ready), request, controlGroup);
+      // If this end stayed open, the end of the shell's copy would go unnoticed.
       closeSync(opened.pop()!);
       try {
         await readSome(ready.readEnd, { buffer: Buffer.alloc(1) });
@@ -254,18 +238,21 @@ export class ProcessStarter {
   ): ManagedProcess {
     let managed: ManagedProcess;
     try {
-      const family = this.#family(pid, group, controlGroup);
+      const family =
+        controlGroup === undefined
+          ? new TracedFamily(pid, { group, sweeper: this.#sweeper })
+          : containedFamily(group, controlGroup, this.#controlGroups);
       const program = shorten(request.argv[0] ?? "");
       const evicted = (): void =>
         this.#logger.warn("output of a process was evicted to retain newer output", { pid, program });
       const sandboxed = request.confinement !== undefined;
       managed = new ManagedProcess(
-        { pid, family: sandboxed ? new SandboxedFamily(pid, family) : family, ...streams },
+        { pid, family: sandboxed ? sandboxedFamily(pid, family) : family, ...streams },
         this.#limits,
         { ...request, sandboxed, evicted },
       );
     } catch (error) {
-      // It runs, and nobody would ever end it.
+      // It is running, and nothing else would ever end it.
       group.signal("SIGKILL");
       this.#reaper.watchInBackground(pid, () => group.leaderReaped());
       throw error;
@@ -274,12 +261,6 @@ export class ProcessStarter {
     whenClosed(managed, () => this.#running.delete(managed));
     this.#reaper.watch(pid, (status) => managed.exited(status));
     return managed;
-  }
-
-  #family(pid: number, group: ProcessGroup, controlGroup: ControlGroup | undefined): ProcessFamily {
-    return controlGroup === undefined
-      ? new TracedFamily(pid, { group, sweeper: this.#sweeper })
-      : new ContainedFamily(group, controlGroup, this.#controlGroups);
   }
 }
 
@@ -296,18 +277,32 @@ async function openPipes(opened: number[], { cwd }: StartRequest): Promise<[gate
   }
 }
 
-function whenClosed(process: ManagedProcess, callback: () => void): void {
-  process.listen((event) => {
-    if (event.kind === "closed") callback();
-  });
+/** Variables that shells set on their own. */
+const SHELL_VARIABLES = ["PWD", "OLDPWD", "SHLVL"];
+
+/**
+ * posix_spawn can neither set limits nor choose a control group, and doing so for a running program is too late. So a
+ * shell is started that says when it is ready, because a limit must not hit it while it is being loaded, and waits for
+ * a line at the gate; once everything is set it gets the line and becomes the program. If the line never comes, it ends.
+ */
+function gated(program: Program, env: ReadonlyMap<string, string>, gate: Pipe, ready: Pipe): Program {
+  const own = SHELL_VARIABLES.filter((name) => !env.has(name));
+  const script = `echo >&8; exec 8>&-; read -r go <&3 || exit 126; exec 3<&-; unset ${own.join(" ")}; exec "$@"`;
+  const { descriptors = [] } = program;
+  return {
+    ...program,
+    path: "/bin/sh",
+    argv: ["sh", "-c", script, "sh", program.path, ...program.argv.slice(1)],
+    descriptors: [{ from: gate.readEnd, to: 3 }, { from: ready.writeEnd, to: 8 }, ...descriptors],
+  };
 }
 
-/** Throws a CapabilityError for what a shell at the gate cannot do. In a sandbox, the stage gives the other name. */
+/** Throws a CapabilityError for what a shell at the gate cannot do. In a sandbox, the stage sets the other name. */
 function checkGated({ arg0, limits, confinement }: StartRequest): void {
   if (arg0 !== undefined && confinement === undefined)
     throw new CapabilityError(
       "INVALID_INPUT",
-      `${limits === undefined ? "contain" : "limits"} cannot be set for a program that is given another name`,
+      `${limits === undefined ? "contain" : "limits"} cannot be set for a program that runs under another name`,
     );
   if (limits !== undefined) checkLimits(limits);
 }

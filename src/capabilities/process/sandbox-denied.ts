@@ -1,6 +1,6 @@
 import type { Chunk } from "./output/output-log.ts";
 
-/** What programs, and the sandbox itself, say when something is not permitted. */
+/** Messages of programs, and of the sandbox itself, when something is not permitted. */
 const SIGNS = [
   "operation not permitted",
   "permission denied",
@@ -14,8 +14,8 @@ const SIGNS = [
 const ENDED_BY_FILTER = 159;
 
 /**
- * Guesses whether a sandbox made a process fail, as a Codex server does: nothing else tells a client that it may ask
- * its user for more. Looks at the retained output of all streams, in the order in which it came.
+ * Guesses whether a sandbox made a process fail, as a Codex server does: a client has no other hint that it may ask its
+ * user for more. Searches the retained output of all streams, in the order in which it arrived.
  */
 export function looksDenied(exitCode: number, output: () => readonly Chunk[]): boolean {
   if (exitCode === 0) return false;

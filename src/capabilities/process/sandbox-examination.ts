@@ -1,21 +1,19 @@
 import { once } from "node:events";
-import { type AddressInfo, connect, createServer, type Server } from "node:net";
+import { type AddressInfo, connect, createServer } from "node:net";
 import { CapabilityError, messageOf } from "../../base/errors.ts";
 import { assertCanServe, loadFfiLibrary } from "../../native/platform.ts";
-import type { ManagedProcess } from "./managed-process.ts";
 import { ProcessStarter } from "./process-starter.ts";
-import type { StartRequest } from "./start-request.ts";
 import { Sandbox } from "../sandbox/sandbox.ts";
-import { trySandbox } from "./sandbox-trial.ts";
+import { outputOf, runInTrial, type StartProcess, trySandbox } from "./sandbox-trial.ts";
 import { diagnose } from "../sandbox/diagnosis.ts";
 import { type MachineFacts, readMachineFacts } from "../sandbox/machine-facts.ts";
 
-/** One thing that was looked at. */
+/** Result of one check. */
 export interface Check {
   readonly name: string;
   readonly ok: boolean;
   readonly detail: string;
-  /** What to do, in this order. */
+  /** What to do, in order. */
   readonly remedies: readonly string[];
   /** The words of the program that failed. */
   readonly said?: string;
@@ -28,8 +26,8 @@ export interface Examination {
   readonly checks: readonly Check[];
 }
 
-/** What the trial attempts, by the check it belongs to; its words for what succeeded are in `trial.ts`. */
-const ATTEMPTS = [
+/** The trial's attempts, by the check they belong to; `sandbox-trial.ts` has the words for the successful ones. */
+const ATTEMPTS: readonly { name: string; refused: string; weaknesses: readonly string[] }[] = [
   { name: "write", refused: "files outside cannot be written", weaknesses: ["write outside"] },
   {
     name: "read",
@@ -44,9 +42,8 @@ const ATTEMPTS = [
   { name: "filter", refused: "system calls are filtered", weaknesses: ["make any system call"] },
   { name: "processes", refused: "processes outside cannot be seen", weaknesses: ["see the server"] },
   { name: "interfaces", refused: "there is no network inside", weaknesses: ["reach the network"] },
-] as const;
+];
 
-const DEADLINE_MS = 10_000;
 const CONNECTED = "connected";
 const HAS_TERMINAL = "terminal 30 90";
 
@@ -90,39 +87,40 @@ async function* examine(searchPath: string | undefined, machine: MachineFacts): 
   }
 }
 
-type Start = (request: StartRequest) => Promise<ManagedProcess>;
-
-async function* examineInside(start: Start, machine: MachineFacts): AsyncGenerator<Check> {
-  const { weaknesses: found, failure } = await trySandbox(start);
-  const weaknesses = [...new Set(found)];
+async function* examineInside(start: StartProcess, machine: MachineFacts): AsyncGenerator<Check> {
+  const { weaknesses: attempted, failure } = await trySandbox(start);
+  const weaknesses = [...new Set(attempted)];
   if (failure !== undefined) {
     yield failed("start", failure, machine);
     return;
   }
   yield passed("start", "programs run inside");
-  for (const { name, refused, weaknesses: known } of ATTEMPTS) {
-    const succeeded = weaknesses.filter((weakness) => (known as readonly string[]).includes(weakness));
+  for (const { name, refused, weaknesses: own } of ATTEMPTS) {
+    const succeeded = weaknesses.filter((weakness) => own.includes(weakness));
     yield succeeded.length === 0 ? passed(name, refused) : weak(name, succeeded);
   }
-  const others = weaknesses.filter((weakness) =>
-    ATTEMPTS.every(({ weaknesses: known }) => !(known as readonly string[]).includes(weakness)),
-  );
+  const known = ATTEMPTS.flatMap((attempt) => attempt.weaknesses);
+  const others = weaknesses.filter((weakness) => !known.includes(weakness));
   if (others.length > 0) yield weak("confinement", others);
   yield await examineConnecting(start);
   yield await examineTerminal(start);
 }
 
 /** Connects to a server of our own, which everything outside can reach. */
-async function examineConnecting(start: Start): Promise<Check> {
+async function examineConnecting(start: StartProcess): Promise<Check> {
   const listener = createServer((socket) => socket.end());
   try {
-    const { port } = await listenOn(listener);
+    listener.listen(0, "127.0.0.1");
+    await once(listener, "listening");
+    const { port } = listener.address() as AddressInfo;
     await once(connect(port, "127.0.0.1").resume(), "close");
     const script = `
       const socket = require("node:net").connect(${port}, "127.0.0.1", () => console.log("${CONNECTED}"));
       socket.on("error", ({ code }) => { console.log(code); process.exit(); });
       socket.resume();`;
-    const { output, exitCode } = await runInside(start, [process.execPath, "-e", script]);
+    const managed = await runInTrial(start, [process.execPath, "-e", script]);
+    const { exitCode } = managed.state;
+    const output = outputOf(managed).trim();
     if (output === CONNECTED) return weak("network", ["connect to a server outside"]);
     return exitCode === 0
       ? passed("network", `servers outside cannot be reached (${output})`)
@@ -132,45 +130,13 @@ async function examineConnecting(start: Start): Promise<Check> {
   }
 }
 
-async function examineTerminal(start: Start): Promise<Check> {
+async function examineTerminal(start: StartProcess): Promise<Check> {
   const script = 'exec < /dev/tty && echo "terminal $(stty size)"';
   const stdin = { terminal: { rows: 30, columns: 90 } };
-  const { output } = await runInside(start, ["/bin/sh", "-c", script], stdin);
+  const output = outputOf(await runInTrial(start, ["/bin/sh", "-c", script], { stdin })).trim();
   return output === HAS_TERMINAL
     ? passed("terminal", "programs inside have a terminal that they control")
     : unclear("terminal", "programs inside have no terminal that they control", output);
-}
-
-async function runInside(
-  start: Start,
-  argv: readonly string[],
-  stdin: StartRequest["stdin"] = "none",
-): Promise<{ output: string; exitCode: number | undefined }> {
-  const managed = await start({
-    argv,
-    cwd: "/",
-    env: new Map([["PATH", "/usr/bin:/bin"]]),
-    stdin,
-    timeoutMs: DEADLINE_MS,
-    confinement: { view: { root: "readOnly", mounts: [] }, network: "restricted", isTrial: true },
-  });
-  if (!managed.state.closed)
-    await new Promise<void>((resolve) => {
-      managed.listen(({ kind }) => {
-        if (kind === "closed") resolve();
-      });
-    });
-  const chunks = managed.chunksAfter(0, Number.POSITIVE_INFINITY);
-  const output = Buffer.concat(chunks.map(({ bytes }) => bytes))
-    .toString()
-    .trim();
-  return { output, exitCode: managed.state.exitCode };
-}
-
-async function listenOn(listener: Server): Promise<AddressInfo> {
-  listener.listen(0, "127.0.0.1");
-  await once(listener, "listening");
-  return listener.address() as AddressInfo;
 }
 
 function passed(name: string, detail: string): Check {

@@ -2,15 +2,18 @@ import { randomUUID } from "node:crypto";
 import { accessSync, constants, readdirSync, readlinkSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { ManagedProcess } from "./managed-process.ts";
+import { type ManagedProcess, whenClosed } from "./managed-process.ts";
+import type { StreamName } from "./output/output-log.ts";
 import type { StartRequest } from "./start-request.ts";
+import { resultOr } from "../../native/result-or.ts";
 import { unavailable } from "../sandbox/bubblewrap/bubblewrap.ts";
 import type { Trial } from "../sandbox/sandbox.ts";
+import type { FileView } from "../sandbox/view/file-view.ts";
 import { isBelow } from "../sandbox/view/path-names.ts";
 
 const DEADLINE_MS = 10_000;
 
-/** One of them is hidden in the trial, whose programs need none. */
+/** The trial hides one of them; its programs need none. */
 const HIDEABLE = ["/var", "/usr/share"];
 
 /** Each thing that must not be possible inside prints its name. */
@@ -32,45 +35,52 @@ done < /proc/net/dev
 echo done
 `;
 
-type Start = (request: StartRequest) => Promise<ManagedProcess>;
+export type StartProcess = (request: StartRequest) => Promise<ManagedProcess>;
 
 /**
- * Tries the sandbox for real: a program inside attempts what it must not be able to do. It takes files that are there
- * anyway: sandboxes of other servers may write to the temporary directory, so nothing that is made there is safe.
+ * Tests the sandbox: a program inside attempts what it must not be able to do. It uses existing files: other servers'
+ * sandboxes may write to the temporary directory, so files created there would not be safe.
  */
-export async function trySandbox(start: Start): Promise<Trial> {
+export async function trySandbox(start: StartProcess): Promise<Trial> {
   const temporary = realpathSync(tmpdir());
   // Otherwise the attempt to write would prove nothing.
   accessSync(temporary, constants.W_OK);
   const written = join(temporary, `exec-server-trial-${randomUUID()}`);
   const hidden = findHideable(temporary);
   try {
-    const managed = await start({
-      argv: [
-        "/bin/sh",
-        "-c",
-        SCRIPT,
-        "sh",
-        written,
-        hidden.directory,
-        hidden.entry,
-        readlinkSync("/proc/self/ns/pid"),
-      ],
-      cwd: "/",
-      env: new Map([["PATH", "/usr/bin:/bin"]]),
-      stdin: "none",
-      timeoutMs: DEADLINE_MS,
-      confinement: {
-        view: { root: "readOnly", mounts: [{ kind: "hiddenDirectory", path: hidden.directory }] },
-        network: "restricted",
-        isTrial: true,
-      },
+    const names = [written, hidden.directory, hidden.entry, readlinkSync("/proc/self/ns/pid")];
+    const managed = await runInTrial(start, ["/bin/sh", "-c", SCRIPT, "sh", ...names], {
+      mounts: [{ kind: "hiddenDirectory", path: hidden.directory }],
     });
-    await closed(managed);
-    return evaluate(textOf(managed, "stdout"), textOf(managed, "stderr"), managed.state.exitCode);
+    return evaluate(outputOf(managed, "stdout"), outputOf(managed, "stderr"), managed.state.exitCode);
   } finally {
     rmSync(written, { force: true });
   }
+}
+
+/** Runs a program in the sandbox that is being tried, until it has closed. */
+export async function runInTrial(
+  start: StartProcess,
+  argv: readonly string[],
+  { stdin = "none", mounts = [] }: { stdin?: StartRequest["stdin"]; mounts?: FileView["mounts"] } = {},
+): Promise<ManagedProcess> {
+  const managed = await start({
+    argv,
+    cwd: "/",
+    env: new Map([["PATH", "/usr/bin:/bin"]]),
+    stdin,
+    timeoutMs: DEADLINE_MS,
+    confinement: { view: { root: "readOnly", mounts }, network: "restricted", isTrial: true },
+  });
+  if (!managed.state.closed) await new Promise<void>((resolve) => whenClosed(managed, resolve));
+  return managed;
+}
+
+/** Output of a program on one stream, or on all. */
+export function outputOf(managed: ManagedProcess, stream?: StreamName): string {
+  const chunks = managed.chunksAfter(0, Number.POSITIVE_INFINITY);
+  const wanted = stream === undefined ? chunks : chunks.filter((chunk) => chunk.stream === stream);
+  return Buffer.concat(wanted.map(({ bytes }) => bytes)).toString();
 }
 
 /** A directory that has something in it, and does not contain where the trial attempts to write. */
@@ -84,29 +94,11 @@ function findHideable(temporary: string): { directory: string; entry: string } {
 }
 
 function list(directory: string): string[] {
-  try {
-    return realpathSync(directory) === directory ? readdirSync(directory) : [];
-  } catch {
-    return [];
-  }
+  return resultOr([], () => (realpathSync(directory) === directory ? readdirSync(directory) : []));
 }
 
 function evaluate(stdout: string, stderr: string, exitCode: number | undefined): Trial {
   const lines = stdout.split("\n").filter((line) => line !== "");
   if (lines.pop() === "done") return { weaknesses: lines, failure: undefined };
   return { weaknesses: [], failure: stderr.trim() || `it ended with code ${exitCode ?? "none"}` };
-}
-
-function closed(process: ManagedProcess): Promise<void> {
-  if (process.state.closed) return Promise.resolve();
-  return new Promise((resolve) => {
-    process.listen(({ kind }) => {
-      if (kind === "closed") resolve();
-    });
-  });
-}
-
-function textOf(process: ManagedProcess, stream: "stdout" | "stderr"): string {
-  const chunks = process.chunksAfter(0, Number.POSITIVE_INFINITY).filter((chunk) => chunk.stream === stream);
-  return Buffer.concat(chunks.map(({ bytes }) => bytes)).toString();
 }

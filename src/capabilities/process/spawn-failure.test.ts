@@ -35,7 +35,7 @@ it("a refusal is that of the program if the directory may be entered", async () 
   const cwd = makeDirectory();
   const file = join(cwd, "file");
   writeFileSync(file, "");
-  // Nobody may execute it, not even root.
+  // Not executable, not even for root.
   chmodSync(file, 0o600);
   expect(await reasonOf(ERRNO.EACCES, cwd)).toBe("notExecutable");
   expect(await reasonOf(ERRNO.EACCES, file)).toBeUndefined();

@@ -3,7 +3,7 @@ import { access, stat } from "node:fs/promises";
 import { certainSpawnFailure, type SpawnFailure } from "../../base/error-codes.ts";
 import { CapabilityError } from "../../base/errors.ts";
 
-/** System errors that a path causes: that of the program, or that of its working directory. */
+/** System errors caused by a path: the program's, or its working directory's. */
 const PATH_ERRNOS = ["ENOENT", "ENOTDIR", "ELOOP", "ENAMETOOLONG"];
 const DENIED_ERRNOS = ["EACCES", "EPERM", "EISDIR", "ETXTBSY"];
 
@@ -17,25 +17,14 @@ export async function spawnFailed(error: unknown, cwd: string | Uint8Array): Pro
 
 /** The system names no path, so check the directory again. */
 async function blame(errno: string, cwd: Buffer): Promise<SpawnFailure | undefined> {
-  if (PATH_ERRNOS.includes(errno)) return (await isDirectory(cwd)) ? "notFound" : "noSuchDirectory";
+  if (PATH_ERRNOS.includes(errno)) {
+    const directory = await stat(cwd).catch(() => undefined);
+    return directory?.isDirectory() === true ? "notFound" : "noSuchDirectory";
+  }
   if (!DENIED_ERRNOS.includes(errno)) return undefined;
   // A directory that may not be entered is neither missing nor a fault of the program.
-  return (await mayEnter(cwd)) ? "notExecutable" : undefined;
-}
-
-async function isDirectory(path: Buffer): Promise<boolean> {
-  try {
-    return (await stat(path)).isDirectory();
-  } catch {
-    return false;
-  }
-}
-
-async function mayEnter(path: Buffer): Promise<boolean> {
-  try {
-    await access(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
+  return access(cwd, constants.X_OK).then(
+    () => "notExecutable",
+    () => undefined,
+  );
 }

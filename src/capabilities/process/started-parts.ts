@@ -1,7 +1,7 @@
 import { SharedDescriptor } from "../../native/shared-descriptor.ts";
 import { type Program, spawnOnPipes, spawnOnTerminal, type TerminalSize } from "../../native/spawn.ts";
 import type { WardenRecord } from "./ending/warden.ts";
-import { writePipe, writeTerminal } from "./input-writer.ts";
+import { TerminalWriter, writePipe } from "./input-writer.ts";
 import type { ProcessParts } from "./managed-process.ts";
 import { readPipe, readTerminal } from "./output/output-source.ts";
 
@@ -15,7 +15,7 @@ export async function startOnTerminal(
 ): Promise<StartedParts> {
   const { pid, ...master } = await spawnOnTerminal(program, options, (link) => record.starting(link));
   record.started(pid, "terminal");
-  const terminal = writeTerminal(master.input, options.size);
+  const terminal = new TerminalWriter(master.input, options.size);
   const outputRest = new SharedDescriptor(master.outputRest);
   return {
     pid,

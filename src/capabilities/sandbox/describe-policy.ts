@@ -2,10 +2,10 @@ import { visibleText } from "../../base/visible-text.ts";
 import { type Disk, systemDisk } from "./view/disk.ts";
 import type { FileView, ViewMount } from "./view/file-view.ts";
 import { PathWalk } from "./view/path-walk.ts";
+import { SYSTEM_DIRECTORIES } from "./view/policy-layer.ts";
 import { hidingPlaces, namesOf, type ServerFiles } from "./view/server-files.ts";
 import { isProtectedName } from "./view/protected-names.ts";
 import { type FileAccess, type NetworkMode, ruleSets, type SandboxPolicy } from "./policy/sandbox-policy.ts";
-import { SYSTEM_DIRECTORIES } from "./view/system-directories.ts";
 
 /** A policy and its effect, for people and as JSON. */
 export interface PolicyDescription {

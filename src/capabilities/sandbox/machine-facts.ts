@@ -1,7 +1,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { release } from "node:os";
+import { resultOr } from "../../native/result-or.ts";
 
-/** What a diagnosis needs to know of a machine. */
+/** Facts about a machine that a diagnosis needs. */
 export interface MachineFacts {
   readonly platform: string;
   readonly architecture: string;
@@ -53,10 +54,6 @@ export function distributionsOf(osRelease: string): string[] {
 }
 
 function read(path: string): string | undefined {
-  try {
-    return readFileSync(path, "utf8");
-  } catch {
-    // Not every kernel and system has every file.
-    return undefined;
-  }
+  // Not every kernel and system has every file.
+  return resultOr(undefined, () => readFileSync(path, "utf8"));
 }

@@ -1,7 +1,6 @@
 import { closeSync, writeSync } from "node:fs";
 import { CapabilityError } from "../../base/errors.ts";
-import { libc } from "../../native/libc.ts";
-import { osError } from "../../native/os-error.ts";
+import { check, libc } from "../../native/libc.ts";
 import { openPipe, type Program, refuseNul } from "../../native/spawn.ts";
 import { STAGE_BINARIES } from "../../native/stage/stage-binaries.ts";
 import { type Bubblewrap, findBubblewrap, locateBubblewrap, unavailable } from "./bubblewrap/bubblewrap.ts";
@@ -27,15 +26,15 @@ export interface Confinement {
   readonly network: NetworkMode;
   /** For a `proxied` network: ports to listen on inside, and the socket on which the listeners are sent. */
   readonly listeners?: { readonly ports: readonly number[]; readonly socket: number };
-  /** What the program needs of the disk although the view may hide it. */
+  /** Parts of the disk that the program needs even if the view hides them. */
   readonly binds?: readonly Bind[];
-  /** Set for the trial of the sandbox itself, before which nothing else runs in one. */
+  /** Set for the trial of the sandbox itself, which precedes all other sandboxes. */
   readonly isTrial?: boolean;
 }
 
-/** What a trial of the sandbox found. */
+/** Result of a sandbox trial. */
 export interface Trial {
-  /** What was possible though it must not be. */
+  /** What was possible although it must not be. */
   readonly weaknesses: readonly string[];
   /** Why nothing could be run, as bubblewrap says it. */
   readonly failure: string | undefined;
@@ -44,11 +43,11 @@ export interface Trial {
 /** A program to be run inside, which is looked up there. */
 export interface InnerProgram {
   readonly name: string;
-  /** With the name that the program sees. */
+  /** Includes the name that the program sees. */
   readonly argv: readonly string[];
   readonly env: readonly string[];
   readonly cwd: string | Uint8Array;
-  /** Whether its stdin is a terminal that it shall control. */
+  /** Whether its stdin is a terminal that it should control. */
   readonly onTerminal: boolean;
 }
 
@@ -61,9 +60,9 @@ export interface ConfinedProgram {
 }
 
 const MFD_CLOEXEC = 1;
-/** A trial that failed is repeated after this time: somebody may have mended the machine. */
+/** Time until a failed trial is repeated: the machine may have been fixed. */
 const RETRY_TRIAL_MS = 5_000;
-/** What a sandbox has sent may be read this much later. */
+/** How long after its end data from a sandbox may still be read. */
 const NETWORK_MEMORY_MS = 60_000;
 
 /** Runs programs in sandboxes. */
@@ -82,12 +81,12 @@ export class Sandbox {
     this.#searchPath = searchPath;
   }
 
-  /** Whether this machine has what a sandbox needs. Only a trial shows whether it works. */
+  /** Whether the requirements of a sandbox are installed. Only a trial shows whether it works. */
   get isInstalled(): boolean {
     return isSupported(process.arch) && locateBubblewrap(this.#searchPath) !== undefined;
   }
 
-  /** Throws an UNSUPPORTED error if there is none. A missing one is looked for again the next time. */
+  /** Throws an UNSUPPORTED error if it is missing. The next call looks again. */
   async bubblewrap(): Promise<Bubblewrap> {
     this.#bubblewrap ??= findBubblewrap(this.#searchPath);
     try {
@@ -212,7 +211,7 @@ function ownArchitecture(): Architecture {
   throw unavailable(`it supports x64 and arm64, but not ${arch}`);
 }
 
-/** Numbers in the child that are none of the descriptors here, which are copied one after another. */
+/** Numbers for the child that do not collide with the descriptors here, which are copied one after another. */
 function numbersFor(pinned: readonly PinnedPath[]): Map<string, number> {
   const taken = new Set(pinned.map(({ fd }) => fd));
   let next: number = DESCRIPTORS.firstPinned;
@@ -251,8 +250,7 @@ function environmentOf(env: readonly string[], cwd: string): Buffer {
 
 /** A file in memory, for more bytes than a pipe can hold. */
 function fileWith(bytes: Buffer, opened: number[]): number {
-  const fd = libc().memfdCreate("lists", MFD_CLOEXEC);
-  if (fd < 0) throw osError(libc().errno());
+  const fd = check(libc().memfdCreate("lists", MFD_CLOEXEC));
   opened.push(fd);
   for (let written = 0; written < bytes.length; ) written += writeSync(fd, bytes, written);
   return fd;

@@ -1,4 +1,4 @@
-import { connect, type NetConnectOpts, type Socket } from "node:net";
+import { connect, type Socket, type TcpNetConnectOpts } from "node:net";
 import { createDeferred, type Deferred } from "../../base/deferred.ts";
 import { CapabilityError, type ErrorCode } from "../../base/errors.ts";
 
@@ -42,48 +42,21 @@ export class TcpConnection {
     });
     socket.on("error", (error) => this.#fail(error));
     socket.on("close", () => this.#fail(new Error("it was closed")));
+    if (socket.destroyed) this.#fail(new Error("it was closed"));
   }
 
   /** Rejects with a CapabilityError. Aborting cancels. */
-  static open(
+  static async open(
     { host, port }: TcpTarget,
-    { timeoutMs, signal }: { timeoutMs: number; signal: AbortSignal },
+    limits: { timeoutMs: number; signal: AbortSignal },
   ): Promise<TcpConnection> {
     const where = `${host}:${port}`;
-    return new Promise((resolve, reject) => {
-      // The types lack the first, which every stream has.
-      const options: NetConnectOpts & { readonly highWaterMark: number } = {
-        highWaterMark: READ_BUFFER_BYTES,
-        host,
-        port,
-        allowHalfOpen: true,
-        noDelay: true,
-        keepAlive: true,
-        autoSelectFamily: true,
-        autoSelectFamilyAttemptTimeout: ATTEMPT_TIMEOUT_MS,
-      };
-      const socket = connect(options);
-      const settle = (): void => {
-        clearTimeout(timer);
-        signal.removeEventListener("abort", abort);
-        socket.off("error", fail);
-      };
-      const fail = (error: Error): void => {
-        settle();
-        // An error without a listener would end the program.
-        socket.on("error", () => {}).destroy();
-        reject(failureOf(error, `cannot connect to ${where}`));
-      };
-      const abort = (): void => fail(new Error("the client has left"));
-      const late = Object.assign(new Error("timed out"), { code: "ETIMEDOUT" });
-      const timer = setTimeout(() => fail(late), timeoutMs);
-      signal.addEventListener("abort", abort);
-      socket.once("error", fail);
-      socket.once("connect", () => {
-        settle();
-        resolve(new TcpConnection(socket, where));
-      });
-    });
+    try {
+      const socket = await connectSocket({ host, port, highWaterMark: READ_BUFFER_BYTES }, limits);
+      return new TcpConnection(socket, where);
+    } catch (error) {
+      throw failureOf(error as Error, `cannot connect to ${where}`);
+    }
   }
 
   /** Address and port of the other side. */
@@ -121,7 +94,7 @@ export class TcpConnection {
         if (error) reject(this.#failure ?? this.#failed(error));
         else resolve();
       };
-      if (!this.#socket.writable) done(new Error("it takes no more"));
+      if (!this.#socket.writable) done(new Error("it accepts no more data"));
       else if (end) this.#socket.end(bytes, done);
       else this.#socket.write(bytes, done);
     });
@@ -145,6 +118,47 @@ export class TcpConnection {
     this.#wake?.resolve();
     this.#wake = undefined;
   }
+}
+
+/** The types lack `highWaterMark`, which every stream has. */
+type Target = TcpTarget & Pick<TcpNetConnectOpts, "lookup"> & { readonly highWaterMark?: number };
+
+/** Both directions end on their own. Rejects with the system's error, or if it takes too long or is aborted. */
+export function connectSocket(
+  target: Target,
+  { timeoutMs, signal }: { timeoutMs: number; signal: AbortSignal },
+): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({
+      ...target,
+      allowHalfOpen: true,
+      noDelay: true,
+      keepAlive: true,
+      autoSelectFamily: true,
+      autoSelectFamilyAttemptTimeout: ATTEMPT_TIMEOUT_MS,
+    });
+    const settle = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", abort);
+      socket.off("error", fail);
+    };
+    const fail = (error: Error): void => {
+      settle();
+      socket.destroy();
+      reject(error);
+    };
+    const abort = (): void => fail(new Error("the client has left"));
+    const late = Object.assign(new Error("timed out"), { code: "ETIMEDOUT" });
+    const timer = setTimeout(() => fail(late), timeoutMs);
+    signal.addEventListener("abort", abort);
+    // Its holder learns of its end through other events, but an error without a listener would end the program.
+    socket.on("error", () => {});
+    socket.once("error", fail);
+    socket.once("connect", () => {
+      settle();
+      resolve(socket);
+    });
+  });
 }
 
 function failureOf(error: Error & { code?: unknown }, what: string): CapabilityError {

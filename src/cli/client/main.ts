@@ -1,12 +1,13 @@
 import { Command, CommanderError } from "commander";
-import { writeErr } from "../shared/standard-streams.ts";
+import { SERVER_COMMANDS } from "../shared/command-words.ts";
+import { writeErr, print } from "../shared/standard-streams.ts";
+import { fitText, helpColumns } from "../shared/fit-text.ts";
 import { VERSION } from "../shared/version.ts";
 import { COMMANDS, commandNamed } from "./command-table.ts";
 import { endWith, INTERRUPTED_STATUS } from "./outcome/end-with.ts";
-import { asFailure, OWN_FAILURE_STATUS, USAGE_STATUS, usageFailure, oneLine } from "./outcome/failure.ts";
-import { overview, SERVER_COMMANDS } from "./overview.ts";
+import { asFailure, OWN_FAILURE_STATUS, USAGE_STATUS, usageFailure, oneLine } from "../shared/failure.ts";
+import { overview } from "./overview.ts";
 import { complain } from "./print/complain.ts";
-import { print } from "./print/output.ts";
 import { withTarget } from "./target/target-options.ts";
 
 const ARGUMENTS: readonly string[] = process.argv.slice(2);
@@ -15,10 +16,11 @@ async function main(args: readonly string[]): Promise<void> {
   const program = createProgram();
   const name = commandNamed(args);
   const chosen = name === undefined ? undefined : COMMANDS[name];
-  // Only what is used is loaded; help and mistakes need to know every command.
-  for (const { define } of chosen === undefined ? Object.values(COMMANDS) : [chosen]) await define(program);
+  // Loads only what is used; help and mistakes need every command.
+  for (const load of chosen === undefined ? Object.values(COMMANDS) : [chosen])
+    (await load()).define(program);
   if (chosen === undefined) nameServerCommands(program);
-  // What completes commands in a shell: see `completion`.
+  // Completion for a shell: see `completion`.
   if (args[0] === "complete")
     await (await import("./completion/complete.ts")).complete(program, args.slice(2));
   await program.parseAsync(args, { from: "user" });
@@ -33,7 +35,8 @@ function createProgram(): Command {
     .showSuggestionAfterError()
     .exitOverride()
     .configureOutput({
-      writeOut: (text) => void print(text).catch(report),
+      writeOut: (text) => void print(fitText(text, helpColumns())).catch(report),
+      getOutHelpWidth: () => helpColumns(),
       writeErr: () => {},
       outputError: () => {},
     });
@@ -77,12 +80,12 @@ function report(error: unknown): void {
   const failure = asFailure(error, 1);
   if (failure === undefined) explainFault(error);
   else if (failure.message !== "") complain(failure.message);
-  // Without waiting for stdin, or for somebody to read stdout.
+  // Without waiting for stdin, or for a reader of stdout.
   const status = failure?.exitCode ?? OWN_FAILURE_STATUS;
   void endWith(status === INTERRUPTED_STATUS ? "SIGINT" : status);
 }
 
-/** A fault of this program: the stack helps whoever mends it. */
+/** A bug of this program: the stack helps to fix it. */
 function explainFault(error: unknown): void {
   complain("internal error, please report it:");
   const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);

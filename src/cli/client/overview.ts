@@ -1,30 +1,37 @@
 import type { Command } from "commander";
-import { COMMAND_GROUPS } from "./command-groups.ts";
+import { SERVER_COMMANDS, TARGET_OPTIONS } from "../shared/command-words.ts";
 
-const COLUMN = 14;
-
-/** Commands of the server's program, which this one only names. */
-export const SERVER_COMMANDS: Readonly<Record<string, string>> = {
-  serve: "serve clients; the command may be left out; see 'serve --help'",
-  doctor: "try the sandbox on this machine, and say what is missing",
-  sandbox: "print what a sandbox allows on this machine",
+/** Groups of the overview of all commands, in order. A command without a group is hidden. */
+export const COMMAND_GROUPS: Readonly<Record<string, readonly string[]>> = {
+  "Run things": ["run", "shell", "open", "attach", "record", "replay", "agent"],
+  "Work through rows": ["map", "agents"],
+  "Look after them": ["ps", "logs", "wait", "kill", "rename", "rm", "prune"],
+  "Files and network": ["cp", "sync", "ls", "cat", "fetch", "tunnel"],
+  "Where commands run": ["host", "fleet", "status", "stop", "bridge"],
+  "The server": ["serve", "doctor", "sandbox", "token", "audit", "relay", "forward"],
+  More: ["help", "completion"],
 };
+const COMMAND_COLUMNS = 12;
+const OPTION_COLUMNS = 20;
 
 /** The help of the whole program: every command in one line. */
 export function overview(program: Command): string {
-  const summaries = new Map(program.commands.map((command) => [command.name(), command.summary()]));
-  for (const [name, summary] of Object.entries(SERVER_COMMANDS)) summaries.set(name, summary);
-  summaries.set("help", "print the help of a command");
-  const groups = COMMAND_GROUPS.map(({ title, names }) => ({
-    title,
-    lines: names.filter((name) => summaries.has(name)).map((name) => entry(name, summaries.get(name)!)),
-  }));
-  const shown = groups.filter(({ lines }) => lines.length > 0);
-  return `${INTRODUCTION}${shown.map(({ title, lines }) => `\n${title}:\n${lines.join("")}`).join("")}${ENDING}`;
-}
-
-function entry(name: string, summary: string): string {
-  return `  ${name.padEnd(COLUMN - 2)}${summary}\n`;
+  const summaries = new Map([
+    ...program.commands.map((command) => [command.name(), command.summary()] as const),
+    ...Object.entries(SERVER_COMMANDS),
+    ["help", "print the help of a command"],
+  ]);
+  // For the help of one command, the others are not loaded.
+  const groups = Object.entries(COMMAND_GROUPS).map(([title, names]) => {
+    const lines = names
+      .filter((name) => summaries.has(name))
+      .map((name) => `  ${name.padEnd(COMMAND_COLUMNS)}${summaries.get(name)}\n`);
+    return lines.length === 0 ? "" : `\n${title}:\n${lines.join("")}`;
+  });
+  const options = TARGET_OPTIONS.map(
+    ([flags, description]) => `  ${flags.replace(/[<>]/g, "").padEnd(OPTION_COLUMNS)}${description}\n`,
+  );
+  return `${INTRODUCTION}${groups.join("")}${OPTIONS_TITLE}${options.join("")}${ENDING}`;
 }
 
 const INTRODUCTION = `Run processes, terminals and files on this machine or another
@@ -33,16 +40,11 @@ Usage: exec-server COMMAND [OPTIONS]
        exec-server [serve] [--listen URL] [OPTIONS]
 `;
 
-const ENDING = `
+const OPTIONS_TITLE = `
 Every command takes these options, before or after its name:
-  -H, --host NAME     a host of hosts.toml, or ssh://[USER@]MACHINE[:PORT]
-  --url URL           ws://, wss:// or ws+unix:// address; also EXEC_SERVER_URL
-  --token-file PATH   file with the token for --url; also EXEC_SERVER_TOKEN
-  --ca PATH           authorities to trust with wss://; also EXEC_SERVER_CA
-  --cert PATH         client certificate for wss://; also EXEC_SERVER_CERT
-  --key PATH          its private key; also EXEC_SERVER_KEY
-  --debug             show every message that is sent and received
-Without any of them, a command runs on your own server, which starts by itself.
+`;
+
+const ENDING = `Without any of them, a command runs on your own server, which starts by itself.
 
 Examples:
   exec-server run -- make test

@@ -4,8 +4,8 @@ const WRITABLE_BY_OTHERS = 0o022;
 
 /**
  * Creates the directory if it is missing. Returns undefined if it cannot be used: its contents are executed, so it must
- * belong to this user, and nobody else may write to it. It is beside the program, where anyone who can write could also
- * change the program.
+ * belong to this user, and be writable only by this user. It is beside the program, where anyone who can write could
+ * also change the program.
  */
 export function openCacheDirectory(path: string): string | undefined {
   try {

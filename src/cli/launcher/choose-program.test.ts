@@ -29,4 +29,6 @@ test.each([
   "-h",
   "help",
   "help run",
+  "help --help",
+  "help -V",
 ])("'%s' is for the client's program", (first) => expect(chooseProgram(wordsOf(first))).toBe("client.js"));

@@ -18,7 +18,7 @@ type Wrapped = (
 ) => void;
 
 /**
- * Runs a CommonJS program of ASCII text with V8's code cache. If there is no valid cache, writes one when the process
+ * Runs a CommonJS program of ASCII text with V8's code cache. Without a valid cache, it writes one when the process
  * exits.
  */
 export function runWithCodeCache(

@@ -4,9 +4,9 @@ import { ParentChannel } from "../../server/run-as/parent-channel.ts";
 import { serveUser } from "../../server/serve/serve-user.ts";
 import { refuseDebugger } from "../serve/refuse-debugger.ts";
 
-// Before it becomes the user, whose programs can send it signals.
+// Before becoming the user, whose programs can send it signals.
 refuseDebugger();
-// Nothing that it starts gets its channel.
+// Child processes must not inherit its channel.
 withholdInheritedDescriptors();
 
 const channel = new ParentChannel();

@@ -1,5 +1,8 @@
+import { isTable, type Refuse } from "../../server/access/read-rights.ts";
 import type { AuditOptions } from "../../server/index.ts";
-import { usageError } from "./cli-error.ts";
+import { defined } from "../shared/defined.ts";
+import { usageFailure } from "../shared/failure.ts";
+import type { Flags } from "./flags.ts";
 
 export const AUDIT_FLAGS = { audit: "PATH", "audit-max-bytes": "BYTES", "audit-failure": "MODE" };
 
@@ -7,39 +10,27 @@ const MIN_BYTES = 4_096;
 const FAILURE_MODES = ["refuse", "continue"] as const;
 
 /** Undefined if nothing is to be recorded. Flags go before the configuration file. */
-export function parseAudit(
-  flags: ReadonlyMap<string, string>,
-  configured: AuditOptions | undefined,
-): AuditOptions | undefined {
+export function parseAudit(flags: Flags, configured: AuditOptions | undefined): AuditOptions | undefined {
   const file = flags.get("audit") ?? configured?.file;
-  const maxBytes = flags.get("audit-max-bytes");
-  const onFailure = flags.get("audit-failure");
   if (file === undefined) {
-    if (maxBytes === undefined && onFailure === undefined) return undefined;
-    const name = maxBytes === undefined ? "audit-failure <MODE>" : "audit-max-bytes <BYTES>";
-    throw usageError(`the argument '--${name}' needs '--audit <PATH>'`);
+    const misplaced = ["audit-max-bytes", "audit-failure"].find((name) => flags.has(name));
+    if (misplaced === undefined) return undefined;
+    throw usageFailure(`the argument '${flags.usage(misplaced)}' needs '--audit <PATH>'`);
   }
   return {
     ...configured,
     file,
-    ...(maxBytes === undefined ? {} : { maxBytes: parseBytes(maxBytes) }),
-    ...(onFailure === undefined ? {} : { onFailure: parseMode(onFailure) }),
+    ...defined({ maxBytes: parseMaxBytes(flags), onFailure: flags.choice("audit-failure", FAILURE_MODES) }),
   };
 }
 
-function parseBytes(text: string): number {
+function parseMaxBytes(flags: Flags): number | undefined {
+  const text = flags.get("audit-max-bytes");
+  if (text === undefined) return undefined;
   const bytes = /^[0-9]{1,15}$/.test(text) ? Number(text) : 0;
   const fault = maxBytesFault(bytes);
   if (fault === undefined) return bytes;
-  throw usageError(`invalid value '${text}' for '--audit-max-bytes <BYTES>': it ${fault}`);
-}
-
-function parseMode(text: string): "refuse" | "continue" {
-  const mode = FAILURE_MODES.find((known) => known === text);
-  if (mode !== undefined) return mode;
-  throw usageError(
-    `invalid value '${text}' for '--audit-failure <MODE>': expected ${FAILURE_MODES.join(", ")}`,
-  );
+  throw flags.invalid("audit-max-bytes", `it ${fault}`);
 }
 
 function maxBytesFault(value: unknown): string | undefined {
@@ -48,11 +39,10 @@ function maxBytesFault(value: unknown): string | undefined {
     : `must be a number of at least ${MIN_BYTES}`;
 }
 
-/** The table `audit` of a configuration file. `refuse` makes the error for a key. */
-export function auditOf(table: unknown, refuse: (key: string, why: string) => Error): AuditOptions {
-  if (typeof table !== "object" || table === null || Array.isArray(table) || table instanceof Date)
-    throw refuse("audit", "must be a table");
-  const { file, max_bytes: maxBytes, on_failure: onFailure, ...rest } = table as Record<string, unknown>;
+/** Reads the table `audit` of a configuration file. */
+export function readAudit(table: unknown, refuse: Refuse): AuditOptions {
+  if (!isTable(table)) throw refuse("audit", "must be a table");
+  const { file, max_bytes: maxBytes, on_failure: onFailure, ...rest } = table;
   const [unknown] = Object.keys(rest);
   if (unknown !== undefined) throw refuse(`audit.${unknown}`, "is not a known key");
   if (typeof file !== "string" || file === "") throw refuse("audit.file", "must be the path of a file");
@@ -61,9 +51,5 @@ export function auditOf(table: unknown, refuse: (key: string, why: string) => Er
   const mode = FAILURE_MODES.find((known) => known === onFailure);
   if (onFailure !== undefined && mode === undefined)
     throw refuse("audit.on_failure", `must be ${FAILURE_MODES.map((known) => `"${known}"`).join(" or ")}`);
-  return {
-    file,
-    ...(maxBytes === undefined ? {} : { maxBytes: maxBytes as number }),
-    ...(mode === undefined ? {} : { onFailure: mode }),
-  };
+  return defined({ file, maxBytes: maxBytes as number | undefined, onFailure: mode });
 }

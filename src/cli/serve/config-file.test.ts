@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { CliError } from "./cli-error.ts";
+import { Failure } from "../shared/failure.ts";
 import { readConfiguration } from "./config-file.ts";
 
 let path: string;
@@ -176,8 +176,7 @@ describe("readConfiguration", () => {
     ["text for a switch", 'require_sandbox = "yes"', "1: require_sandbox must be true or false"],
     ["a list of tables", "[[limits]]\nmax_sessions = 1\n", "1: limits must be a table"],
   ])("refuses %s, and says where", async (_, text, message) => {
-    const expected =
-      typeof message === "string" ? new CliError(`Error: ${path}:${message}`, "OS_ERROR") : message;
+    const expected = typeof message === "string" ? new Failure(`${path}:${message}`) : message;
     await expect(read(text)).rejects.toThrow(expected);
   });
 
@@ -190,7 +189,7 @@ describe("readConfiguration", () => {
   it("says why a file cannot be read", async () => {
     const missing = join(directory, "missing.toml");
     await expect(readConfiguration(missing)).rejects.toThrow(
-      `Error: failed to read the configuration ${missing}: No such file or directory (os error 2)`,
+      `failed to read the configuration ${missing}: No such file or directory (os error 2)`,
     );
   });
 });

@@ -1,24 +1,31 @@
 import type { Sandbox } from "../../protocol/sandbox-options.ts";
-import { isTable, readRights, readSandbox, readUser, RIGHTS_KEYS } from "../../server/access/read-rights.ts";
-import type { RightsOptions } from "../../server/settings/rights-options.ts";
-import { LIMIT_NAMES, limitFault, limitKey, type ServerLimits } from "../../server/settings/limits.ts";
+import {
+  isTable,
+  readRights,
+  readSandbox,
+  readUser,
+  type Refuse,
+  RIGHTS_KEYS,
+} from "../../server/access/read-rights.ts";
 import type { AuditOptions } from "../../server/index.ts";
-import { auditOf } from "./audit-flags.ts";
-import type { Exposure } from "./exposure-flags.ts";
-import { EXPOSURE_KEYS, exposureOf } from "./exposure-keys.ts";
-import { type ConfiguredFleet, fleetOf } from "./fleet-keys.ts";
-import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from "./log.ts";
+import { LIMIT_NAMES, limitFault, limitKey, type ServerLimits } from "../../server/settings/limits.ts";
+import type { RightsOptions } from "../../server/settings/rights-options.ts";
+import { defined } from "../shared/defined.ts";
 import { pathsFrom, resolveFleetPaths } from "../shared/paths-from.ts";
-import { readTomlFile, type Refuse } from "./toml-file.ts";
+import { readAudit } from "./audit-flags.ts";
+import { type Exposure, readOrigins, readPublicUrls, readTls } from "./exposure-flags.ts";
+import { type ConfiguredFleet, readFleet } from "./fleet-flags.ts";
+import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from "./log.ts";
+import { readTomlFile } from "./toml-file.ts";
 
 const NAME_OF_KEY = new Map(LIMIT_NAMES.map((name) => [limitKey(name), name]));
 
-/** What a configuration file can set. */
+/** Settings of a configuration file. */
 export interface Configuration extends Exposure {
   readonly limits: Partial<ServerLimits>;
   readonly sandbox?: Sandbox;
   readonly requireSandbox?: boolean;
-  /** As whom everything happens that clients ask for. */
+  /** The user as whom clients' requests are carried out. */
   readonly runAs?: string;
   readonly audit?: AuditOptions;
   /** Whether the web console is served. */
@@ -33,77 +40,68 @@ export interface Configuration extends Exposure {
   readonly local?: RightsOptions;
 }
 
-const SWITCHES = { require_sandbox: "requireSandbox", console: "console", metrics: "metrics" } as const;
-const CHOICES = {
-  log_level: { name: "logLevel", values: LOG_LEVELS },
-  log_format: { name: "logFormat", values: LOG_FORMATS },
-} as const;
-const KEYS = [
-  "limits",
-  "sandbox",
-  "run_as",
-  "local",
-  "audit",
-  "fleet",
-  ...Object.keys(SWITCHES),
-  ...Object.keys(CHOICES),
-  ...EXPOSURE_KEYS,
-];
+/** Reader of each key's value. */
+const READERS: {
+  readonly [key: string]: {
+    readonly [Name in keyof Configuration]?: (value: unknown, refuse: Refuse) => Configuration[Name];
+  };
+} = {
+  limits: { limits: readLimits },
+  sandbox: { sandbox: (value, refuse) => readSandbox(value, "sandbox", refuse) },
+  require_sandbox: { requireSandbox: switchReader("require_sandbox") },
+  run_as: { runAs: readUser },
+  local: { local: readLocal },
+  audit: { audit: readAudit },
+  console: { console: switchReader("console") },
+  metrics: { metrics: switchReader("metrics") },
+  log_level: { logLevel: choiceReader("log_level", LOG_LEVELS) },
+  log_format: { logFormat: choiceReader("log_format", LOG_FORMATS) },
+  fleet: { fleet: readFleetTable },
+  tls: { tls: readTls },
+  public_urls: { publicUrls: readPublicUrls },
+  allow_origins: { allowOrigins: readOrigins },
+  allow_local_users: { allowLocalUsers: switchReader("allow_local_users") },
+};
 
 /**
- * Reads a configuration file. Anything in it that is not known is an error. Files that it names are relative to its own
- * directory; what a sandbox allows is relative to where the server runs.
+ * Reads a configuration file. Unknown keys are errors. Files that it names are relative to its own directory; paths in
+ * a sandbox are relative to the server's working directory.
  */
 export async function readConfiguration(path: string): Promise<Configuration> {
-  const { keys: file, refuse } = await readTomlFile(path, "configuration");
-  for (const key of Object.keys(file)) if (!KEYS.includes(key)) throw refuse(key, "is not a known key");
-  const { limits = {}, sandbox, run_as: runAs, local, audit, fleet } = file;
-  const edge = exposureOf(file, refuse);
+  const { keys, refuse } = await readTomlFile(path, "configuration");
+  for (const key of Object.keys(keys))
+    if (!Object.hasOwn(READERS, key)) throw refuse(key, "is not a known key");
+  const values = Object.entries(keys).flatMap(([key, value]) =>
+    Object.entries(READERS[key]!).map(([name, read]) => [name, read(value, refuse)] as const),
+  );
+  const configuration: Configuration = { limits: {}, ...Object.fromEntries(values) };
+  const { tls, audit, fleet } = configuration;
   return {
-    limits: limitsOf(limits, refuse),
-    ...(sandbox === undefined ? {} : { sandbox: readSandbox(sandbox, "sandbox", refuse) }),
-    ...(runAs === undefined ? {} : { runAs: readUser(runAs, refuse) }),
-    ...(local === undefined ? {} : { local: localRights(local, refuse) }),
-    ...switchesOf(file, refuse),
-    ...choicesOf(file, refuse),
-    ...edge,
-    ...(edge.tls === undefined ? {} : { tls: pathsFrom(path, edge.tls, ["cert", "key", "clientCa"]) }),
-    ...(audit === undefined ? {} : { audit: pathsFrom(path, auditOf(audit, refuse), ["file"]) }),
-    ...(fleet === undefined ? {} : { fleet: configuredFleet(fleet, path, refuse) }),
+    ...configuration,
+    ...defined({
+      tls: tls && pathsFrom(path, tls, ["cert", "key", "clientCa"]),
+      audit: audit && pathsFrom(path, audit, ["file"]),
+      fleet: fleet && resolveFleetPaths(fleet, path),
+    }),
   };
 }
 
-function switchesOf(
-  file: Readonly<Record<string, unknown>>,
-  refuse: Refuse,
-): Pick<Configuration, "requireSandbox" | "console" | "metrics"> {
-  const switches: Record<string, boolean> = {};
-  for (const [key, name] of Object.entries(SWITCHES)) {
-    const value = file[key];
-    if (value === undefined) continue;
+function switchReader(key: string) {
+  return (value: unknown, refuse: Refuse): boolean => {
     if (typeof value !== "boolean") throw refuse(key, "must be true or false");
-    switches[name] = value;
-  }
-  return switches;
+    return value;
+  };
 }
 
-function choicesOf(
-  file: Readonly<Record<string, unknown>>,
-  refuse: Refuse,
-): Pick<Configuration, "logLevel" | "logFormat"> {
-  const choices: Record<string, string> = {};
-  for (const [key, { name, values }] of Object.entries(CHOICES)) {
-    const given = file[key];
-    if (given === undefined) continue;
-    const value = values.find((known) => known === given);
-    if (value === undefined)
-      throw refuse(key, `must be one of ${values.map((known) => `"${known}"`).join(", ")}`);
-    choices[name] = value;
-  }
-  return choices;
+function choiceReader<T extends string>(key: string, values: readonly T[]) {
+  return (value: unknown, refuse: Refuse): T => {
+    const chosen = values.find((known) => known === value);
+    if (chosen !== undefined) return chosen;
+    throw refuse(key, `must be one of ${values.map((known) => `"${known}"`).join(", ")}`);
+  };
 }
 
-function localRights(table: unknown, refuse: Refuse): RightsOptions {
+function readLocal(table: unknown, refuse: Refuse): RightsOptions {
   if (!isTable(table)) throw refuse("local", "must be a table");
   const refuseLocal: Refuse = (key, why) => refuse(`local.${key}`, why);
   for (const key of Object.keys(table))
@@ -111,13 +109,12 @@ function localRights(table: unknown, refuse: Refuse): RightsOptions {
   return readRights(table, refuseLocal);
 }
 
-function configuredFleet(table: unknown, path: string, refuse: Refuse): ConfiguredFleet {
+function readFleetTable(table: unknown, refuse: Refuse): ConfiguredFleet {
   if (!isTable(table)) throw refuse("fleet", "must be a table");
-  const fleet = fleetOf(table, (key, why) => refuse(`fleet.${key}`, why));
-  return resolveFleetPaths(fleet, path);
+  return readFleet(table, (key, why) => refuse(`fleet.${key}`, why));
 }
 
-function limitsOf(table: unknown, refuse: Refuse): Partial<ServerLimits> {
+function readLimits(table: unknown, refuse: Refuse): Partial<ServerLimits> {
   if (!isTable(table)) throw refuse("limits", "must be a table");
   const limits: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(table)) {

@@ -3,17 +3,37 @@ import {
   examineSandbox,
   type Examination,
 } from "../../capabilities/process/sandbox-examination.ts";
-import { parseFlags } from "./flags.ts";
-import { printResult, printResultAsJson } from "./print-result.ts";
+import { visibleLines } from "../../base/visible-text.ts";
+import { print, printJson } from "../shared/standard-streams.ts";
 import { VERSION } from "../shared/version.ts";
+import { parseFlags } from "./flags.ts";
+
+export const help = `Check whether the sandbox works on this machine, and what is missing
+
+Usage: exec-server doctor [--json]
+
+A program inside a sandbox attempts what it must not be able to do: write and read files, connect
+to a server, see other processes. Whatever fails is printed with its remedy: a package, a setting
+of the kernel, or an AppArmor profile. Run it as the user that runs the server, with its PATH.
+
+Options:
+      --json     Print one JSON object: version, ok, machine, checks
+  -h, --help     Print help
+
+Exit status: 0 if the sandbox works, 1 if it does not, 2 for an invalid command line.
+
+Examples:
+  exec-server doctor
+  exec-server doctor --json | jq '.checks[] | select(.ok | not)'
+`;
 
 /** Tries the sandbox on this machine. Exits with 0 if it works, otherwise with 1. */
-export async function doctor(args: readonly string[]): Promise<void> {
+export async function run(args: readonly string[]): Promise<void> {
   const flags = parseFlags(args, { values: {}, switches: ["json"] });
   const examination = await examineSandbox(process.env["PATH"]);
   process.exitCode = examination.ok ? 0 : 1;
-  if (flags.has("json")) await printResultAsJson({ version: VERSION, ...examination });
-  else await printResult(describe(examination));
+  if (flags.has("json")) await printJson({ version: VERSION, ...examination });
+  else await print(visibleLines(describe(examination)));
 }
 
 function describe({ ok, machine, checks }: Examination): string {

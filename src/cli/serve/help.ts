@@ -7,7 +7,6 @@ import {
 } from "../../server/settings/limits.ts";
 
 const COLUMN = 37;
-const WIDTH = 100;
 
 export const help = (): string => `Run processes and terminals on this machine for programs elsewhere
 
@@ -18,8 +17,8 @@ Options:
       --listen <URL>                 Address: ws://IP:PORT (port 0 picks a free port), wss://IP:PORT with
                                      TLS, unix:///PATH for a socket that only this user can connect to,
                                      stdio to serve one client on stdin and stdout, or none to be reached
-                                     over a fleet alone
-                                     [default: ws://127.0.0.1:0]
+                                     over a fleet or a relay alone
+                                     [default: ws://127.0.0.1:0, with --remote none]
       --stdio                        Same as --listen stdio
       --concurrent-requests <COUNT>  Maximum number of requests that run concurrently per connection;
                                      1 runs them in the order they arrive [default: 1]
@@ -28,7 +27,8 @@ Options:
                                      token-table (each client has a named token with its own rights)
       --ws-token-file <PATH>         File with the capability token
       --ws-token-sha256 <HEX>        SHA-256 digest of the capability token, instead of a token file
-      --ws-shared-secret-file <PATH> File with the secret that signs tokens, at least 32 bytes
+      --ws-shared-secret-file <PATH>
+                                     File with the secret that signs tokens, at least 32 bytes
       --ws-issuer <ISSUER>           Required 'iss' of a signed token
       --ws-audience <AUDIENCE>       Required 'aud' of a signed token
       --ws-max-clock-skew-seconds <SECONDS>
@@ -52,10 +52,23 @@ Options:
       --label <KEY=VALUE>            What clients choose executors by; repeatable
       --slots <COUNT>                How many processes it is meant to run at a time, for programs that choose
                                      [default: the number of cores]
+      --remote <URL>                 Register with a relay, through which clients reach this server; its
+                                     credential is CODEX_API_KEY, or one of the next two
+      --registration-bearer-stdin    Read the relay's token from the first line of stdin
+      --executor-credential-stdin    Read credentials from stdin, one JSON object per line, each of which
+                                     replaces the one before; the server ends with the pipe
+      --environment-id <ID>          Name under which clients find this server at the relay
+      --name <NAME>                  Accepted for Codex; has no effect
+      --exit-on-stdin-close          End when stdin does
+      --identity <PATH>              File with the key that clients know this server by at the relay; created
+                                     if it does not exist [default: a new key each time]
+      --authorized-clients <PATH>    Admit only clients of the relay whose fingerprints are in this file, one
+                                     on each line
       --log-level <LEVEL>            Log level on stderr: error, warn, info or debug [default: warn]
       --log-file <PATH>              Write the log there instead; the file is started anew at 1 MiB, and the
                                      one before is kept as PATH.old
-      --log-format <FORMAT>          json, one object per line, or text for people [default: json]
+      --log-format <FORMAT>          json, one object per line, or text for people [default: text on a
+                                     terminal, else json]
       --audit <PATH>                 Record there, as JSON lines chained by hashes, what clients do and what is
                                      refused; see 'exec-server audit --help'
       --audit-max-bytes <BYTES>      Size at which that file becomes PATH.1, PATH.2 and so on
@@ -79,9 +92,9 @@ Options:
 
 Limits, also available as keys in the configuration file (max_connections = 100):
 ${LIMIT_NAMES.map(describeLimit).join("")}
-The server prints its address as one line on stdout, or fleet:NAME with --listen none, when clients
-can reach it there. Non-loopback addresses and fleets require --ws-auth. A server with --listen none
-ends with status 3 when a newer executor of its name has joined.
+The server prints its address as one line on stdout, or fleet:NAME or relay:ID with --listen none,
+when clients can reach it there. Non-loopback addresses and fleets require --ws-auth. A server with --listen none
+ends with status 3 when a newer executor of its name has joined the fleet, and with status 1 when the relay refuses it.
 Clients send their token in the header 'Authorization: Bearer TOKEN', pages as a subprotocol.
 SIGTERM and SIGINT stop the server and every process group it started; before that, SIGTERM gives
 processes their --drain-timeout-ms.
@@ -92,21 +105,7 @@ function describeLimit(name: (typeof LIMIT_NAMES)[number]): string {
   const flag = `      --${limitFlag(name)} <${limitValueName(name)}>`;
   const range = limit.kind === "number" ? `, from ${limit.min} to ${limit.max}` : "";
   const fallback = limit.kind === "paths" ? "separated by ':'" : `default: ${limit.default}${range}`;
-  const lines = wrap(`${limit.doc} [${fallback}]`);
-  const first = flag.length < COLUMN ? `${flag.padEnd(COLUMN)}${lines.shift()}\n` : `${flag}\n`;
-  return first + lines.map((line) => `${" ".repeat(COLUMN)}${line}\n`).join("");
-}
-
-function wrap(text: string): string[] {
-  const lines: string[] = [];
-  let line = "";
-  for (const word of text.split(" ")) {
-    if (line !== "" && COLUMN + line.length + 1 + word.length > WIDTH) {
-      lines.push(line);
-      line = word;
-    } else {
-      line = line === "" ? word : `${line} ${word}`;
-    }
-  }
-  return [...lines, line];
+  const meaning = `${limit.doc} [${fallback}]\n`;
+  const start = flag.length < COLUMN - 1 ? flag.padEnd(COLUMN) : `${flag}\n${" ".repeat(COLUMN)}`;
+  return `${start}${meaning}`;
 }

@@ -1,9 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { LIMITS } from "../../server/settings/limits.ts";
+import { parseFlags } from "./flags.ts";
 import { help } from "./help.ts";
 import { LIMIT_FLAGS, parseLimitFlags } from "./limit-flags.ts";
 
-const parse = (flags: Record<string, string>) => parseLimitFlags(new Map(Object.entries(flags)));
+const parse = (flags: Record<string, string>) => {
+  const args = Object.entries(flags).map(([name, value]) => `--${name}=${value}`);
+  return parseLimitFlags(parseFlags(args, { values: LIMIT_FLAGS }));
+};
 
 describe("limit flags", () => {
   it("are read by the kind of the limit", () => {

@@ -2,14 +2,12 @@ import {
   LIMIT_NAMES,
   LIMITS,
   type LimitDefinition,
-  type LimitName,
   limitFault,
   limitFlag,
   limitValueName,
   type ServerLimits,
 } from "../../server/settings/limits.ts";
-import { usageError } from "./cli-error.ts";
-import type { FlagNames } from "./flags.ts";
+import type { FlagNames, Flags } from "./flags.ts";
 
 /** One flag per limit, with the placeholder of its value. */
 export const LIMIT_FLAGS: FlagNames = Object.fromEntries(
@@ -17,20 +15,16 @@ export const LIMIT_FLAGS: FlagNames = Object.fromEntries(
 );
 
 /** The limits set by flags. */
-export function parseLimitFlags(flags: ReadonlyMap<string, string>): Partial<ServerLimits> {
+export function parseLimitFlags(flags: Flags): Partial<ServerLimits> {
   const limits: Record<string, unknown> = {};
   for (const name of LIMIT_NAMES) {
     const text = flags.get(limitFlag(name));
-    if (text !== undefined) limits[name] = parseValue(name, text);
+    if (text === undefined) continue;
+    limits[name] = readValue(LIMITS[name], text);
+    const fault = limitFault(name, limits[name]);
+    if (fault !== undefined) throw flags.invalid(limitFlag(name), fault);
   }
   return limits;
-}
-
-function parseValue(name: LimitName, text: string): unknown {
-  const value = readValue(LIMITS[name], text);
-  const fault = limitFault(name, value);
-  if (fault === undefined) return value;
-  throw usageError(`invalid value '${text}' for '--${limitFlag(name)} <${limitValueName(name)}>': ${fault}`);
 }
 
 function readValue({ kind }: LimitDefinition, text: string): unknown {

@@ -1,29 +1,31 @@
-import { CliError } from "./cli-error.ts";
-import { serve } from "./serve.ts";
-import { help } from "./help.ts";
-import { doctorHelp, sandboxHelp } from "./help-sandbox.ts";
-import { printResult } from "./print-result.ts";
-import { writeErr } from "../shared/standard-streams.ts";
+import { ExecError } from "../../base/errors.ts";
+import { Failure, USAGE_STATUS } from "../shared/failure.ts";
+import { fitText, helpColumns } from "../shared/fit-text.ts";
+import { print, writeErr } from "../shared/standard-streams.ts";
 import { VERSION } from "../shared/version.ts";
+import { help } from "./help.ts";
+import { serve } from "./serve.ts";
 
 interface Command {
-  readonly help: () => string;
-  /** Commands that are rarely used are loaded when they are. */
+  readonly help: string;
   readonly run: (args: readonly string[]) => Promise<void>;
 }
 
-const SERVE: Command = { help, run: serve };
+/** The help is long, and is created on demand. */
+const loadServe = async (): Promise<Command> => ({
+  get help() {
+    return help();
+  },
+  run: serve,
+});
 
-const COMMANDS: Readonly<Record<string, Command>> = {
-  serve: SERVE,
-  doctor: {
-    help: doctorHelp,
-    run: async (args) => (await import("./doctor.ts")).doctor(args),
-  },
-  sandbox: {
-    help: sandboxHelp,
-    run: async (args) => (await import("./sandbox.ts")).sandbox(args),
-  },
+/** Commands that are rarely used are loaded when they are. */
+const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
+  serve: loadServe,
+  doctor: () => import("./doctor.ts"),
+  sandbox: () => import("./sandbox.ts"),
+  relay: () => import("./relay.ts"),
+  forward: () => import("./forward.ts"),
 };
 
 async function main(args: readonly string[]): Promise<void> {
@@ -31,20 +33,23 @@ async function main(args: readonly string[]): Promise<void> {
   const [first = "", ...rest] = args[0] === "help" ? [...args.slice(1), "--help"] : args;
   const named = Object.hasOwn(COMMANDS, first) ? COMMANDS[first] : undefined;
   const flags = named === undefined ? args : rest;
-  const command = named ?? SERVE;
-  if (flags.includes("--help") || flags.includes("-h")) {
-    await printResult(command.help());
-    return;
-  }
-  if (flags.includes("--version") || flags.includes("-V")) {
-    await printResult(`exec-server ${VERSION}\n`);
-    return;
-  }
-  await command.run(flags);
+  const command = await (named ?? loadServe)();
+  if (flags.includes("--help") || flags.includes("-h")) await print(fitText(command.help, helpColumns()));
+  else if (flags.includes("--version") || flags.includes("-V")) await print(`exec-server ${VERSION}\n`);
+  else await command.run(flags);
+}
+
+/** Usage errors are worded as Codex's server words its own. */
+function describe(message: string, exitCode: number): string {
+  if (exitCode !== USAGE_STATUS) return `Error: ${message}\n`;
+  return `error: ${message}\n\nFor more information, try '--help'.\n`;
 }
 
 void main(process.argv.slice(2)).catch((error: unknown) => {
-  if (!(error instanceof CliError)) throw error;
-  writeErr(`${error.message}\n`);
-  process.exitCode = error.exitCode;
+  // Some faults only show on this machine: it cannot serve, or a configured root does not exist.
+  const failure = error instanceof ExecError ? new Failure(error.message) : error;
+  if (!(failure instanceof Failure)) throw error;
+  const { message, exitCode = 1 } = failure;
+  if (message !== "") writeErr(describe(message, exitCode));
+  process.exitCode = exitCode;
 });

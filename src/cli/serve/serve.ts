@@ -1,23 +1,25 @@
-import { ownAccount } from "../../native/account.ts";
-import { resolve, join } from "node:path";
+import { join, resolve } from "node:path";
 import { isatty } from "node:tty";
 import { MAX_TIMER_MS } from "../../base/duration.ts";
-import { ExecError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import { Sandbox } from "../../capabilities/sandbox/sandbox.ts";
 import { libc } from "../../native/libc.ts";
 import { methods } from "../../protocol/index.ts";
+import { SANDBOX_PRESETS } from "../../protocol/sandbox-options.ts";
 import {
-  type AuthenticationPolicy,
-  type ConsoleOptions,
   type FleetOptions,
   type ListenAddress,
   parseListenUrl,
   serve as startListening,
-  type ServerLimits,
   type ServerOptions,
 } from "../../server/index.ts";
 import { isExposed } from "../../server/serve/listen-address.ts";
+import { defined } from "../shared/defined.ts";
+import { describeFileError, Failure, usageFailure } from "../shared/failure.ts";
+import { parseDuration } from "../shared/parse-duration.ts";
+import { writeErr, writeOut } from "../shared/standard-streams.ts";
+import { stateDirectory } from "../shared/state-directory.ts";
+import { VERSION } from "../shared/version.ts";
 import { AUDIT_FLAGS, parseAudit } from "./audit-flags.ts";
 import {
   AUTHENTICATION_FILES,
@@ -25,8 +27,8 @@ import {
   parseAuthentication,
   resolveHome,
 } from "./authentication-flags.ts";
-import { type CliError, failure, usageError } from "./cli-error.ts";
 import { type Configuration, readConfiguration } from "./config-file.ts";
+import { endWithStdin, exitAfter, onStopSignal, startedBefore } from "./ending.ts";
 import {
   type Exposure,
   EXPOSURE_FLAGS,
@@ -34,16 +36,12 @@ import {
   parseExposure,
   REPEATABLE_EXPOSURE_FLAGS,
 } from "./exposure-flags.ts";
+import { type Flags, parseFlags } from "./flags.ts";
 import { FLEET_FLAGS, parseFleet, REPEATABLE_FLEET_FLAGS } from "./fleet-flags.ts";
-import { parseFlags } from "./flags.ts";
 import { LIMIT_FLAGS, parseLimitFlags } from "./limit-flags.ts";
-import { sandboxPreset } from "./sandbox-flags.ts";
-import { LOG_FLAGS, parseLog } from "./log-flags.ts";
-import { parseDuration } from "../shared/parse-duration.ts";
+import { LOG_FLAGS, parseLog } from "./log.ts";
+import { parseRemote, REMOTE_SERVER_FLAGS, REMOTE_SERVER_SWITCHES } from "./remote-flags.ts";
 import { refuseDebugger } from "./refuse-debugger.ts";
-import { cannotWrite } from "./print-result.ts";
-import { writeErr, writeOut } from "../shared/standard-streams.ts";
-import { VERSION } from "../shared/version.ts";
 import { consoleLine, welcome } from "./welcome.ts";
 
 const FLAGS = {
@@ -55,6 +53,7 @@ const FLAGS = {
   "run-as": "USER",
   ...EXPOSURE_FLAGS,
   ...FLEET_FLAGS,
+  ...REMOTE_SERVER_FLAGS,
   ...AUTHENTICATION_FLAGS,
   ...AUDIT_FLAGS,
   ...LIMIT_FLAGS,
@@ -67,11 +66,12 @@ const SWITCHES = [
   "metrics",
   "no-console",
   ...EXPOSURE_SWITCHES,
+  ...REMOTE_SERVER_SWITCHES,
 ];
 
 /**
- * Of a server that nobody can reach any more, because a newer one has its name. A supervisor that started it again would
- * make the two replace each other for ever.
+ * Status of a server that is no longer reachable, because a newer one has its name. A supervisor that restarted it
+ * would make the two replace each other forever.
  */
 const REPLACED_STATUS = 3;
 
@@ -79,20 +79,22 @@ const REPLACED_STATUS = 3;
 const FINISH_DELAY_MS = 500;
 
 /** Codex flags that change what is served. Ignoring one silently would mislead the caller. */
-const REFUSED_FLAGS = {
-  remote: "URL",
-  "environment-id": "ID",
-  name: "NAME",
-  "linux-sandbox-pid-namespace": "MODE",
-};
+const REFUSED_FLAGS = { "linux-sandbox-pid-namespace": "MODE" };
 
 /** Serves until it is stopped, or its only client leaves. */
 export async function serve(args: readonly string[]): Promise<void> {
   refuseDebugger();
-  const { address, ...options } = await parseOptions(args);
-  if (address.kind === "stdio") await serveStdio(options);
-  else await serveListening(options);
-  finishStart(options.logger);
+  try {
+    const { address, ...options } = await parseOptions(args);
+    if (options.remote === "ended") return;
+    if (address.kind === "stdio") await serveStdio(options);
+    else await serveListening(options);
+    finishStart(options.logger);
+  } catch (error) {
+    // A credential may be read from there, and the other end must not keep this program alive.
+    process.stdin.destroy();
+    throw error;
+  }
 }
 
 /** Preloads what the first process needs, if there is time before it starts. */
@@ -108,85 +110,74 @@ function finishStart(logger: Logger): void {
   }, FINISH_DELAY_MS).unref();
 }
 
-interface ListenOptions extends ServerOptions, Exposure {
-  readonly url: string;
-  readonly authentication: AuthenticationPolicy | undefined;
-  readonly limits: Partial<ServerLimits>;
-  readonly logger: Logger;
-  readonly metrics: boolean;
-  readonly console: ConsoleOptions | false;
-  readonly exitWhenIdleMs: number | undefined;
-  readonly fleet?: FleetOptions;
-}
+type Options = Omit<Awaited<ReturnType<typeof parseOptions>>, "address">;
 
-/** Some faults only show on this machine: it cannot serve, or a configured root does not exist. */
-async function orFailure<T>(start: () => T | Promise<T>): Promise<T> {
-  try {
-    return await start();
-  } catch (error) {
-    if (error instanceof ExecError) throw failure(error.message);
-    throw error;
-  }
-}
-
-async function parseOptions(args: readonly string[]): Promise<ListenOptions & { address: ListenAddress }> {
+async function parseOptions(args: readonly string[]) {
   const flags = parseFlags(args, {
     values: { ...FLAGS, ...REFUSED_FLAGS },
     switches: SWITCHES,
     repeatable: [...REPEATABLE_EXPOSURE_FLAGS, ...REPEATABLE_FLEET_FLAGS],
   });
-  if (flags.has("remote") && flags.has("listen"))
-    throw usageError("the argument '--remote <URL>' cannot be used with '--listen <URL>'");
   if (flags.has("stdio") && flags.has("listen"))
-    throw usageError("the argument '--stdio' cannot be used with '--listen <URL>'");
-  for (const [name, value] of Object.entries(REFUSED_FLAGS))
-    if (flags.has(name))
-      throw usageError(`the argument '--${name} <${value}>' is not supported by this version`);
-  const concurrentRequests = parseCount(flags.get("concurrent-requests") ?? "1");
-  const exitWhenIdleMs = parseIdleTime(flags.get("exit-when-idle"));
+    throw usageFailure("the argument '--stdio' cannot be used with '--listen <URL>'");
+  const refused = Object.keys(REFUSED_FLAGS).find((name) => flags.has(name));
+  if (refused !== undefined)
+    throw usageFailure(`the argument '${flags.usage(refused)}' is not supported by this version`);
+  const concurrentRequests = parseConcurrency(flags);
+  const exitWhenIdleMs = parseIdleTime(flags);
   const openLog = parseLog(flags);
-  const url = flags.has("stdio") ? "stdio" : (flags.get("listen") ?? "ws://127.0.0.1:0");
+  const openRemote = parseRemote(flags);
+  const url = flags.has("stdio")
+    ? "stdio"
+    : (flags.get("listen") ?? (openRemote === undefined ? "ws://127.0.0.1:0" : "none"));
   const loadAuthentication = parseAuthentication(flags);
-  const address = await orFailure(() => parseListenUrl(url, "--listen URL"));
+  const address = parseListenUrl(url, "--listen URL");
   if (address.kind === "stdio" && loadAuthentication !== undefined)
-    throw failure("WebSocket auth requires a WebSocket listener, not stdio");
+    throw new Failure("WebSocket auth requires a WebSocket listener, not stdio");
   if (address.kind === "stdio" && exitWhenIdleMs !== undefined)
-    throw usageError(
+    throw usageFailure(
       "the argument '--exit-when-idle <DURATION>' cannot be used with stdio, where the server ends with its client",
     );
   if (address.kind === "none" && flags.has("metrics"))
-    throw usageError("the argument '--metrics' needs an address: '--listen none' has none");
+    throw usageFailure("the argument '--metrics' needs an address: '--listen none' has none");
   const fromFlags = parseLimitFlags(flags);
   const config = flags.get("config");
   const configuration: Configuration =
     config === undefined ? { limits: {} } : await readConfiguration(config);
-  const edge = await orFailure(() => parseExposure(flags, configuration, address));
+  const edge = parseExposure(flags, configuration, address);
   const isOpen = loadAuthentication === undefined && edge.tls?.clientCa === undefined;
   if (isOpen && !flags.has("insecure-no-auth") && isExposed(address))
-    throw failure(
-      `refusing to listen on \`${url}\` without authentication: anyone who reaches it could run commands here; set --ws-auth, or --insecure-no-auth to do it all the same`,
+    throw new Failure(
+      `refusing to listen on \`${url}\` without authentication: anyone who reaches it could run commands here; set --ws-auth, or --insecure-no-auth to do so anyway`,
     );
   const joined = await parseFleet(flags, configuration.fleet);
-  checkFleet(joined?.fleet, address, loadAuthentication !== undefined || flags.has("insecure-no-auth"));
+  if (openRemote !== undefined && address.kind === "stdio")
+    throw usageFailure("'--remote <URL>' cannot be used with stdio, where the server ends with its client");
+  if (openRemote === undefined || joined !== undefined)
+    checkFleet(joined?.fleet, address, loadAuthentication !== undefined || flags.has("insecure-no-auth"));
   const limits = { ...configuration.limits, ...fromFlags };
   const audit = parseAudit(flags, configuration.audit);
-  // Heads of an audit log that nobody sees elsewhere prove nothing.
+  // Heads of an audit log prove nothing unless they are logged elsewhere.
   const { logger, observers } = openLog(audit === undefined ? "warn" : "info", configuration);
+  if (isPlain(address, edge))
+    logger.warn("connections are not encrypted: others on the network can read tokens and everything else", {
+      listen: url,
+      remedy:
+        "listen on wss:// with --tls-cert and --tls-key, or name the proxy that encrypts with --public-url",
+    });
   const confinement = await parseConfinement(flags, configuration);
-  const runAs = flags.get("run-as") ?? configuration.runAs;
   const authentication = loadAuthentication?.();
+  const remote = await openRemote?.();
   const hiddenPaths = [
     ...AUTHENTICATION_FILES.flatMap((name) => flags.get(name) ?? []).map(resolveHome),
     ...["config", "log-file"].flatMap((name) => flags.get(name) ?? []).map((path) => resolve(path)),
+    ...(joined?.secrets ?? []),
+    ...(remote?.secrets ?? []).map((path) => resolve(path)),
   ];
-  hiddenPaths.push(...(joined?.secrets ?? []));
-  const environment = process.env;
   return {
     address,
     url,
-    ...(configuration.local === undefined ? {} : { local: configuration.local }),
-    environment,
-    ...(runAs === undefined ? {} : { runAs }),
+    environment: process.env,
     authentication,
     concurrentRequests,
     limits,
@@ -198,65 +189,75 @@ async function parseOptions(args: readonly string[]): Promise<ListenOptions & { 
     exitWhenIdleMs,
     version: VERSION,
     ...edge,
-    ...(audit === undefined ? {} : { audit }),
-    ...(joined === undefined ? {} : { fleet: joined.fleet }),
+    ...defined({
+      local: configuration.local,
+      runAs: flags.get("run-as") ?? configuration.runAs,
+      audit,
+      fleet: joined?.fleet,
+      remote: openRemote === undefined ? undefined : (remote ?? "ended"),
+    }),
     ...confinement,
   };
 }
 
+/** True if other machines connect without TLS, as far as this server can tell. */
+function isPlain(address: ListenAddress, { publicUrls = [] }: Exposure): boolean {
+  if (address.kind !== "websocket" || address.isSecure || !isExposed(address)) return false;
+  return !publicUrls.some((url) => /^(?:wss|https):/i.test(url));
+}
+
 function checkFleet(fleet: FleetOptions | undefined, { kind }: ListenAddress, isAllowed: boolean): void {
   if (fleet === undefined) {
-    if (kind === "none") throw usageError("'--listen none' needs '--fleet <FLEET>': no client could connect");
+    if (kind === "none")
+      throw usageFailure("'--listen none' needs '--fleet <FLEET>': no client could connect");
     return;
   }
   if (kind === "stdio")
-    throw usageError("a fleet cannot be joined on stdio, where the server ends with its client");
+    throw usageFailure("a fleet cannot be joined on stdio, where the server ends with its client");
   if (!isAllowed)
-    throw failure(
-      "refusing to join a fleet without authentication: anyone who may use its NATS could run commands here; set --ws-auth, or --insecure-no-auth to do it all the same",
+    throw new Failure(
+      "refusing to join a fleet without authentication: anyone who may use its NATS could run commands here; set --ws-auth, or --insecure-no-auth to do so anyway",
     );
 }
 
 /** A server that could only refuse everything does not start. */
 async function parseConfinement(
-  flags: ReadonlyMap<string, string>,
-  { sandbox: configured, requireSandbox = false }: Configuration,
+  flags: Flags,
+  configuration: Configuration,
 ): Promise<Pick<ServerOptions, "sandbox" | "requireSandbox">> {
-  const name = flags.get("sandbox");
-  const sandbox = name === undefined ? configured : sandboxPreset(name);
-  const isRequired = requireSandbox || flags.has("require-sandbox");
-  if (sandbox === undefined && !isRequired) return {};
-  await orFailure(() => new Sandbox(process.env["PATH"]).bubblewrap());
-  return { ...(sandbox === undefined ? {} : { sandbox }), requireSandbox: isRequired };
+  const sandbox = flags.choice("sandbox", SANDBOX_PRESETS) ?? configuration.sandbox;
+  const requireSandbox = configuration.requireSandbox === true || flags.has("require-sandbox");
+  if (sandbox === undefined && !requireSandbox) return {};
+  await new Sandbox(process.env["PATH"]).bubblewrap();
+  return defined({ sandbox, requireSandbox });
 }
 
-function parseCount(text: string): number {
-  const refuse = (why: string): CliError =>
-    usageError(`invalid value '${text}' for '--concurrent-requests <COUNT>': ${why}`);
-  if (!/^[0-9]{1,9}$/.test(text)) throw refuse("invalid digit found in string");
-  if (Number(text) === 0) throw refuse("number would be zero for non-zero type");
+function parseConcurrency(flags: Flags): number {
+  const name = "concurrent-requests";
+  const text = flags.get(name) ?? "1";
+  if (!/^[0-9]{1,9}$/.test(text)) throw flags.invalid(name, "invalid digit found in string");
+  if (Number(text) === 0) throw flags.invalid(name, "number would be zero for non-zero type");
   return Number(text);
 }
 
-function parseIdleTime(text: string | undefined): number | undefined {
+function parseIdleTime(flags: Flags): number | undefined {
+  const text = flags.get("exit-when-idle");
   if (text === undefined) return undefined;
   const ms = parseDuration(text);
   if (ms !== undefined && ms > 0 && ms <= MAX_TIMER_MS) return ms;
-  throw usageError(
-    `invalid value '${text}' for '--exit-when-idle <DURATION>': expected a time such as 90s, 10m or 2h, at most 24d`,
-  );
+  throw flags.invalid("exit-when-idle", "expected a time such as 90s, 10m or 2h, at most 24d");
 }
 
-async function serveListening({ url, exitWhenIdleMs, fleet, ...options }: ListenOptions): Promise<void> {
+async function serveListening({ url, exitWhenIdleMs, fleet, remote, ...options }: Options): Promise<void> {
   const stopWhenIdle = (): void => {
     options.logger.info("stopping", { idleMs: exitWhenIdleMs });
-    // It stops listening in this very step, so that whoever comes now finds no server instead of one that ends.
+    // It stops listening in this very turn, so that new clients find no server instead of one that is ending.
     exitAfter(server.close());
   };
   const replaced = (): void => {
     if (url !== "none") return;
     writeErr(
-      `a newer executor of the name ${fleet?.id} has joined the fleet: this one ends, because clients can no longer reach it\n`,
+      `a newer executor named ${fleet?.id} has joined the fleet: this one stops, because clients can no longer reach it\n`,
     );
     // This may be reported before it has started.
     void starting.then(
@@ -267,17 +268,25 @@ async function serveListening({ url, exitWhenIdleMs, fleet, ...options }: Listen
       () => {},
     );
   };
-  const starting = orFailure(() =>
-    startListening({
-      ...options,
-      listen: url,
-      // The flags have already decided whether it may run without authentication.
-      insecureNoAuth: true,
-      ...(fleet === undefined ? {} : { fleet: { ...fleet, keepTrying: true, replaced } }),
-      ...(exitWhenIdleMs === undefined ? {} : { idle: { afterMs: exitWhenIdleMs, call: stopWhenIdle } }),
+  const refused = (reason: string): void => {
+    writeErr(`Error: ${reason}\n`);
+    exitAfter(server.close(), 1);
+  };
+  const relay = typeof remote === "object" ? { ...remote.options, refused } : undefined;
+  const starting = startListening({
+    ...options,
+    listen: url,
+    // The flags have already decided whether it may run without authentication.
+    insecureNoAuth: true,
+    ...defined({
+      fleet: fleet && { ...fleet, keepTrying: true, replaced },
+      relay,
+      idle: exitWhenIdleMs === undefined ? undefined : { afterMs: exitWhenIdleMs, call: stopWhenIdle },
     }),
-  );
-  const server = await starting;
+  });
+  const stdinEnd = typeof remote === "object" ? remote.stdinEnd : undefined;
+  const server = await startedBefore(stdinEnd, starting);
+  endWithStdin(stdinEnd, () => server.close());
   onStopSignal(async (signal) => {
     options.logger.info("stopping", { signal });
     if (signal === "SIGTERM") await server.drain();
@@ -285,44 +294,23 @@ async function serveListening({ url, exitWhenIdleMs, fleet, ...options }: Listen
   });
   await writeOut(`${server.url}\n`).catch(async (error: unknown) => {
     await server.close();
-    throw cannotWrite(error);
+    throw new Failure(`cannot write to stdout: ${describeFileError(error)}`);
   });
+  if (typeof remote === "object") writeErr(`Key: ${remote.fingerprint}\n`);
   const consoleUrl = server.consoleLink();
   const needsToken = options.authentication !== undefined;
   if (isatty(2)) writeErr(welcome({ url: server.url, needsToken, consoleUrl, fleet }));
   else if (consoleUrl !== undefined) writeErr(consoleLine(consoleUrl, needsToken));
 }
 
-async function serveStdio(options: ListenOptions): Promise<void> {
-  const server = await orFailure(() => startListening({ ...options, listen: "stdio" }));
+async function serveStdio(options: Options): Promise<void> {
+  const server = await startListening({ ...options, listen: "stdio" });
   onStopSignal(() => server.close());
   exitAfter(server.closed);
 }
 
-/** `stop` may wait the first time; a second signal, of either kind, is not kept waiting. */
-function onStopSignal(stop: (signal: string) => Promise<void>): void {
-  let isStopping = false;
-  for (const signal of ["SIGTERM", "SIGINT"] as const)
-    process.on(signal, () => {
-      exitAfter(stop(isStopping ? "SIGINT" : signal));
-      isStopping = true;
-    });
-}
-
-function exitAfter(stopped: Promise<unknown>, status = 0): void {
-  stopped.then(
-    () => process.exit(status),
-    (error: unknown) => {
-      writeErr(`the server could not stop in order: ${String(error)}\n`);
-      process.exit(1);
-    },
-  );
-}
-
-/** Where the key of the console is kept for all servers of the user. Undefined without a home. */
-function consoleKeyPath(environment: NodeJS.ProcessEnv = process.env): string | undefined {
-  const { XDG_STATE_HOME, HOME } = environment;
-  if (XDG_STATE_HOME?.startsWith("/")) return join(XDG_STATE_HOME, "exec-server", "console.key");
-  const home = HOME?.startsWith("/") ? HOME : ownAccount()?.home;
-  return home === undefined ? undefined : join(home, ".local", "state", "exec-server", "console.key");
+/** The same key for all servers of the user. */
+function consoleKeyPath(): string | undefined {
+  const directory = stateDirectory();
+  return directory && join(directory, "console.key");
 }

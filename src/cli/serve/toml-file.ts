@@ -1,22 +1,18 @@
-import { type CliError, failure } from "./cli-error.ts";
-import { describeFileError } from "../shared/describe-file-error.ts";
+import type { Refuse } from "../../server/access/read-rights.ts";
+import { describeFileError, Failure } from "../shared/failure.ts";
 import { readSmallFile } from "../shared/read-small-file.ts";
 
-/** Makes the error for a key of a file. */
-export type Refuse = (key: string, why: string) => CliError;
-
-/** What is in a file, and how to refuse a key of it with its line. */
-export interface TomlFile {
-  readonly keys: Readonly<Record<string, unknown>>;
-  readonly refuse: Refuse;
-}
-
-/** Reads a file of TOML; `name` says in errors what it is. */
-export async function readTomlFile(path: string, name: string): Promise<TomlFile> {
+/** Reads a TOML file; `name` describes it in errors. `refuse` creates the error for a key, with its line. */
+export async function readTomlFile(
+  path: string,
+  name: string,
+): Promise<{ readonly keys: Readonly<Record<string, unknown>>; readonly refuse: Refuse }> {
   const text = readText(path, name);
+  // Loaded only if there is such a file.
+  const { parseToml } = await import("../shared/parse-toml.ts");
   return {
-    keys: await parseToml(path, text),
-    refuse: (key, why) => failure(`${path}:${lineOf(text, key) ?? 1}: ${key} ${why}`),
+    keys: parseToml(path, text),
+    refuse: (key, why) => new Failure(`${path}:${lineOf(text, key) ?? 1}: ${key} ${why}`),
   };
 }
 
@@ -24,18 +20,7 @@ function readText(path: string, name: string): string {
   try {
     return readSmallFile(path).toString("utf8");
   } catch (error) {
-    throw failure(`failed to read the ${name} ${path}: ${describeFileError(error)}`);
-  }
-}
-
-async function parseToml(path: string, text: string): Promise<Record<string, unknown>> {
-  const { parse, TomlError } = await import("smol-toml");
-  try {
-    return parse(text);
-  } catch (error) {
-    if (!(error instanceof TomlError)) throw error;
-    const [summary = ""] = error.message.split("\n");
-    throw failure(`${path}:${error.line}:${error.column}: ${summary}`);
+    throw new Failure(`failed to read the ${name} ${path}: ${describeFileError(error)}`);
   }
 }
 

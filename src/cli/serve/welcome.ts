@@ -9,18 +9,18 @@ export interface Listening {
   /** The URL for clients. */
   readonly url: string;
   readonly needsToken: boolean;
-  /** Where the web console is, with what lets a browser in. Undefined if it is not served. */
+  /** URL of the web console, with the link token. Undefined if it is not served. */
   readonly consoleUrl?: string | undefined;
   /** The fleet that it is part of. */
   readonly fleet?: Pick<FleetOptions, "id" | "servers"> | undefined;
 }
 
-/** The one line for whoever reads stderr without a terminal, such as a log. */
+/** The single line on stderr if it is not a terminal, such as a log. */
 export function consoleLine(url: string, needsToken: boolean): string {
   return needsToken ? `Console: ${url} (it asks for a token)\n` : `Console: ${url} (this link works once)\n`;
 }
 
-/** What a person who starts a server in a terminal should know: some lines for stderr. */
+/** Help on stderr for a person who starts a server in a terminal. */
 export function welcome(listening: Listening): string {
   const how = listening.url.startsWith("fleet:") ? inFleet(listening) : atAddress(listening);
   return `exec-server ${VERSION} ${how}

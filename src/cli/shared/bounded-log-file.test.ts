@@ -29,7 +29,7 @@ it("lines are added at the end of a file that only its owner can read", () => {
   expect(statSync(path).mode & 0o777).toBe(0o600);
 });
 
-it("a full log is started anew, and the one before is kept", () => {
+it("a full log is started over, and the one before is kept", () => {
   const { log } = open(join(directory, "log"));
   const line = `${"x".repeat(1023)}\n`;
   for (let count = 0; count < 2500; count += 1) log.write(line);

@@ -2,7 +2,7 @@ import { closeSync, constants, fstatSync, openSync, renameSync, rmdirSync, write
 
 /** Together with the file before it, a log takes twice as much. */
 export const MAX_LOG_BYTES = 1024 * 1024;
-/** One line must not fill the file. */
+/** A single line must not fill the file. */
 const MAX_LINE_BYTES = 64 * 1024;
 
 const MODE = 0o600;
@@ -43,7 +43,7 @@ export class BoundedLogFile {
   constructor(path: string, failed: (error: unknown) => void) {
     this.#path = path;
     this.#failed = failed;
-    // Before the first line is due: a file that is there can be hidden from sandboxes.
+    // Before the first line: only an existing file can be hidden from sandboxes.
     this.#fd = this.#open();
   }
 
@@ -78,7 +78,7 @@ export class BoundedLogFile {
   }
 }
 
-/** What follows is still a line of its own. */
+/** The rest is still on its own line. */
 function cutLine(bytes: Buffer): Buffer {
   return Buffer.concat([bytes.subarray(0, MAX_LINE_BYTES - 1), Buffer.from("\n")]);
 }

@@ -3,16 +3,16 @@ import { isatty } from "node:tty";
 import { formatDuration } from "../../base/duration.ts";
 
 const MAX_BYTES = 1024 * 1024;
-/** How long a pipe may take. Nothing is printed while it waits. */
+/** Deadline for a pipe. Nothing is printed while it waits. */
 const PIPE_DEADLINE_MS = 30_000;
 const POLL_MS = 5;
 
 /**
- * Reads a file that holds a token or settings. Something else, such as `/dev/stdin` or a pipe of the shell, is read to
- * its end too, but neither without a limit nor for ever. Throws the system's error, or one with a message.
+ * Reads a file with a token or settings. Other sources, such as `/dev/stdin` or a pipe from the shell, are read to
+ * their end, too, but with limits on size and time. Throws the system's error, or one with a message.
  */
 export function readSmallFile(path: string, deadlineMs: number = PIPE_DEADLINE_MS): Buffer {
-  // A named pipe that nobody writes to would stop this program as soon as it is opened.
+  // Opening a named pipe without a writer would block this program.
   const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     return readAll(fd, deadlineMs);
@@ -23,7 +23,7 @@ export function readSmallFile(path: string, deadlineMs: number = PIPE_DEADLINE_M
 
 function readAll(fd: number, deadlineMs: number): Buffer {
   const mayBeLate = !fstatSync(fd).isFile();
-  // Whoever types has the time.
+  // On a terminal, the user may take any time to type.
   const deadline = isatty(fd) ? Number.POSITIVE_INFINITY : Date.now() + deadlineMs;
   const bytes = Buffer.alloc(MAX_BYTES + 1);
   let length = 0;
@@ -34,7 +34,7 @@ function readAll(fd: number, deadlineMs: number): Buffer {
     if (count === 0 && !isWaiting) return Buffer.from(bytes.subarray(0, length));
     length += count ?? 0;
     if (!isWaiting) continue;
-    if (Date.now() > deadline) throw new Error(`its end did not come within ${formatDuration(deadlineMs)}`);
+    if (Date.now() > deadline) throw new Error(`reading it took longer than ${formatDuration(deadlineMs)}`);
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, POLL_MS);
   }
   throw new Error("it is larger than 1 MiB");

@@ -6,6 +6,11 @@ export interface RequestOptions {
   readonly signal?: AbortSignal;
 }
 
+/** The same, for callers that may have no signal. */
+export interface CallOptions {
+  readonly signal?: AbortSignal | undefined;
+}
+
 /** Typed access to the wire, for everything built on it. */
 export interface Caller {
   /** Rejects with the server's RpcError, a ConnectionError if no answer will come, or the signal's reason. */

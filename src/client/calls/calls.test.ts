@@ -76,7 +76,7 @@ test.each([
   [BOUND, "CONNECTION_CLOSED", "cut"],
 ])(
   "a lost %s that must not be repeated fails with %s as soon as the session goes on",
-  async (method, code, told) => {
+  async (method, code, message) => {
     const { calls, link } = connected();
     const lost = watched(call(calls, method));
     calls.lose();
@@ -86,7 +86,7 @@ test.each([
     const next = new FakeLink();
     calls.use(next);
     await settle();
-    expect(lost.value).toMatchObject({ code, message: told });
+    expect(lost.value).toMatchObject({ code, message: message });
     expect(next.methods).toEqual([]);
   },
 );
@@ -141,7 +141,7 @@ test("a connection that lasted for a while after a call did not end because of i
   }
 });
 
-test("an answer that cannot be read is asked for once more", async () => {
+test("an answer that cannot be read is asked for again", async () => {
   const { calls, link } = connected();
   const call1 = watched(call(calls, IDEMPOTENT));
   const cause = new ProtocolError("no JSON");

@@ -2,7 +2,7 @@ import { createDeferred, type Deferred } from "../../base/deferred.ts";
 import { ConnectionError, ExecError, ProtocolError } from "../../base/errors.ts";
 import type { MethodName, Params, Result } from "../../protocol/index.ts";
 import type { Link } from "../../rpc/link.ts";
-import type { RequestOptions } from "./caller.ts";
+import type { CallOptions } from "./caller.ts";
 import { abortable } from "../../base/deadlines.ts";
 import { after, formatDuration } from "../../base/duration.ts";
 import { isPrompt, lostAnswer } from "./method-facts.ts";
@@ -11,9 +11,9 @@ import { checkedResult } from "./wire-check.ts";
 const MAX_PENDING_REQUESTS = 1024;
 /** A connection that ends this soon after a call was sent may have ended because of it. */
 const SUDDEN_MS = 250;
-/** How often in a row that may happen before a call is not sent again. */
+/** Maximum number of times in a row before the call is not resent. */
 const MAX_SUDDEN_ENDS = 8;
-/** How often an answer that cannot be read is asked for. */
+/** Maximum number of repeats after an unreadable answer. */
 const MAX_UNREADABLE = 2;
 
 interface Call {
@@ -22,10 +22,10 @@ interface Call {
   readonly method: MethodName;
   readonly params: unknown;
   readonly answer: Deferred<unknown>;
-  /** Nobody waits for it any more. */
+  /** Whether its caller has given up on it. */
   abandoned: boolean;
   suddenEnds: number;
-  /** How many of its answers could not be read. */
+  /** Number of its answers that could not be read. */
   unreadable: number;
 }
 
@@ -36,7 +36,7 @@ export interface CallHooks {
 }
 
 /**
- * The calls of a session: each is sent on the current link, or in its turn when there is one. A call whose answer was
+ * The calls of a session: each is sent on the current link, or in its turn once there is one. A call whose answer was
  * lost is repeated if it is idempotent; the others wait until the fate of the session is known, and reject accordingly.
  */
 export class Calls {
@@ -67,7 +67,7 @@ export class Calls {
   async request<M extends MethodName>(
     method: M,
     params: Params<M>,
-    { signal }: RequestOptions = {},
+    { signal }: CallOptions = {},
   ): Promise<Result<M>> {
     signal?.throwIfAborted();
     if (this.#end !== undefined) throw this.#end;
@@ -92,7 +92,7 @@ export class Calls {
     }
   }
 
-  /** One request on a link that is not in use yet, or that the caller has chosen. It is not repeated. */
+  /** Sends one request on a link that is not in use yet, or that the caller has chosen. It is not repeated. */
   async once<M extends MethodName>(link: Link, method: M, params: Params<M>): Promise<Result<M>> {
     this.#unanswered += 1;
     this.#hooks.asked();
@@ -104,7 +104,7 @@ export class Calls {
     }
   }
 
-  /** There is a link: sends what waits, before any new call. */
+  /** Sends waiting calls on a new link, before any new call. */
   use(link: Link): void {
     this.#link = link;
     for (const { call, error } of this.#lost.splice(0)) call.answer.reject(lostError(call, error));
@@ -116,7 +116,7 @@ export class Calls {
     this.#link = undefined;
   }
 
-  /** There will be no other link. */
+  /** Rejects everything: there will be no other link. */
   finish(error: ExecError): void {
     this.#end = error;
     this.#link = undefined;
@@ -185,8 +185,7 @@ export class Calls {
         return;
       }
     }
-    call.suddenEnds = performance.now() - sentAt < SUDDEN_MS ? call.suddenEnds + 1 : 0;
-    const repeats = lostAnswer(call.method, call.params) === "repeat" && call.suddenEnds <= MAX_SUDDEN_ENDS;
+    const repeats = survivesRepeats(call, sentAt) && lostAnswer(call.method, call.params) === "repeat";
     const next = this.#link === link ? undefined : this.#link;
     if (repeats && next !== undefined) this.#send(call, next);
     else if (repeats) this.#wait(call);
@@ -194,7 +193,7 @@ export class Calls {
     else this.#lost.push({ call, error });
   }
 
-  /** Calls that were sent before come before those that were not. */
+  /** Calls that have been sent before precede those that have not. */
   #wait(call: Call): void {
     let index = this.#waiting.length;
     while (index > 0 && this.#waiting[index - 1]!.order > call.order) index -= 1;
@@ -208,6 +207,12 @@ export class Calls {
     const lost = this.#lost.findIndex((entry) => entry.call === call);
     if (lost >= 0) this.#lost.splice(lost, 1);
   }
+}
+
+/** False if one connection after the other has ended right after a call was sent. Called at each end. */
+export function survivesRepeats(call: { suddenEnds: number }, sentAt: number): boolean {
+  call.suddenEnds = performance.now() - sentAt < SUDDEN_MS ? call.suddenEnds + 1 : 0;
+  return call.suddenEnds <= MAX_SUDDEN_ENDS;
 }
 
 /** The error for more unanswered calls than a session may have. */

@@ -4,7 +4,7 @@ import { methodFacts } from "./wire-shapes.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** What a lost answer means for a call. A method that is not known may have done anything. */
+/** Meaning of a lost answer to a call. An unknown method may have had any effect. */
 export function lostAnswer(method: string, params: unknown): LostAnswer {
   const lost = factsOf(method)?.lost ?? "unknown";
   if (typeof lost === "string") return lost;
@@ -12,7 +12,7 @@ export function lostAnswer(method: string, params: unknown): LostAnswer {
   return value === true || typeof value === "string" ? "repeat" : lost.otherwise;
 }
 
-/** Whether a server that does not answer this call soon will not answer at all. */
+/** Whether a server that does not answer this call promptly has failed. */
 export function isPrompt(method: string, params: unknown): boolean {
   const answers = factsOf(method)?.answers ?? "eventually";
   if (typeof answers === "string") return answers === "promptly";
@@ -23,6 +23,7 @@ export function isSandboxed(method: string): boolean {
   return factsOf(method)?.sandboxed === true;
 }
 
-function factsOf(method: string): MethodFacts | undefined {
+/** Undefined for a method outside the table. */
+export function factsOf(method: string): MethodFacts | undefined {
   return Object.hasOwn(methodFacts, method) ? methodFacts[method as MethodName] : undefined;
 }

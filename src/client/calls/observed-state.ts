@@ -1,7 +1,9 @@
 import { messageOf } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 
-/** A value whose changes are reported to listeners. A listener that throws is logged, and stops nobody else. */
+/**
+ * A value whose changes are reported to listeners. An error in a listener is logged, and does not affect the others.
+ */
 export class ObservedState<T> {
   readonly #logger: Logger;
   readonly #listeners = new Set<(value: T) => void>();

@@ -4,8 +4,8 @@ import { type Sandbox, sandboxContext } from "../../protocol/sandbox-options.ts"
 import type { SandboxContext } from "../../protocol/sandbox.ts";
 
 /**
- * The sandbox of a request. Servers that do not describe themselves are older than sandboxes: they would ignore it, and
- * do without protection what was asked for.
+ * The sandbox of a request. Servers that do not describe themselves predate sandboxes: they would ignore it, and carry
+ * out the request unprotected.
  */
 export function sandboxFor(
   { environment }: { readonly environment?: { readonly cwd?: string | null | undefined } | undefined },
@@ -17,13 +17,11 @@ export function sandboxFor(
   return context;
 }
 
-/** Throws a ProtocolError if the server started a process without the sandbox that it was asked for. */
+/** Throws a ProtocolError if the server started a process without the requested sandbox. */
 export function checkConfined(
   { argv, sandbox }: Pick<Params<"process/start">, "argv" | "sandbox">,
   { sandboxType = "none" }: Result<"process/start">,
 ): void {
   if (sandbox?.permissions.type !== "managed" || sandboxType !== "none") return;
-  throw new ProtocolError(
-    `the server started ${argv[0]} without the sandbox that was asked for; it is killed`,
-  );
+  throw new ProtocolError(`the server started ${argv[0]} without the requested sandbox, so it was killed`);
 }

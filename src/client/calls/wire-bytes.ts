@@ -3,7 +3,7 @@ import { Base64Bytes } from "../../base/base64-bytes.ts";
 import { ProtocolError } from "../../base/errors.ts";
 import { MAX_MESSAGE_BYTES } from "../../protocol/wire-limits.ts";
 
-/** Room in a message besides its bytes: a path or URL, headers. */
+/** Space in a message besides its bytes: a path or URL, headers. */
 const RESERVED_BYTES = 1024 * 1024;
 
 /** Maximum number of bytes that fit into one message as base64. */
@@ -28,7 +28,7 @@ export function borrowBytes(text: string, what: string): BorrowedBytes {
   return { bytes: decodeBase64(text, (reason) => new ProtocolError(`${what} is not base64: ${reason}`)) };
 }
 
-/** Makes bytes the caller's own, and returns what was borrowed. */
+/** Copies borrowed bytes, and returns the originals to their owner. */
 export function keepBytes({ bytes, release }: BorrowedBytes): Uint8Array {
   if (release === undefined) return ownBytes(bytes);
   const copy = new Uint8Array(bytes);

@@ -5,7 +5,7 @@ import { ProtocolError } from "../../base/errors.ts";
 import { type MethodName, methods, notifications } from "../../protocol/index.ts";
 import { processEventOf } from "../routes/notified-events.ts";
 import { checkedParams, checkedResult, type ReadNotification } from "./wire-check.ts";
-import { notificationShapes, resultShapes } from "./wire-shapes.ts";
+import { methodFacts, notificationShapes } from "./wire-shapes.ts";
 
 /** Any JSON, with members that the wire has and others. */
 const anything = fc.jsonValue({ maxDepth: 3 });
@@ -79,8 +79,8 @@ function attempt(check: () => unknown): { readonly value: unknown } | undefined 
 }
 
 const table: [string, z.ZodType, (value: unknown) => unknown][] = [
-  ...Object.keys(resultShapes).map((name): (typeof table)[number] => [
-    `the answer of ${name}`,
+  ...Object.keys(methodFacts).map((name): (typeof table)[number] => [
+    `the answer to ${name}`,
     methods[name as MethodName].result,
     (value) => checkedResult(name as MethodName, value),
   ]),
@@ -93,7 +93,7 @@ const table: [string, z.ZodType, (value: unknown) => unknown][] = [
 
 describe("what servers send", () => {
   it("has a shape for every method of the table", () => {
-    expect(Object.keys(resultShapes)).toEqual(Object.keys(methods));
+    expect(Object.keys(methodFacts)).toEqual(Object.keys(methods));
   });
 
   it.each(table)(
@@ -156,14 +156,14 @@ describe("what servers send", () => {
     const answer = (cpuMs: number): object => ({ processes: [{ ...listed, usage: { ...used, cpuMs } }] });
     expect(checkedResult("process/list", answer(0.5))).toEqual(answer(0.5));
     expect(() => checkedResult("process/list", answer(-0.5))).toThrow(
-      "processes.0.usage.cpuMs must be a number from 0 on",
+      "processes.0.usage.cpuMs must be a number of at least 0",
     );
   });
 
   it("says where the fault is, and nothing of what was sent", () => {
     const read = { chunks: [{ seq: 1, stream: "stdout", chunk: "" }, { seq: "secret" }] };
     expect(() => checkedResult("process/read", read)).toThrow(
-      "the answer of process/read does not fit the protocol: chunks.1.seq must be a whole number from 1 on, not other text",
+      "the answer to process/read does not fit the protocol: chunks.1.seq must be a whole number of at least 1, not other text",
     );
     expect(() => checkedResult("process/read", {})).toThrow("chunks is missing");
     expect(() => checkedResult("process/terminate", [])).toThrow("it must be an object, not a list");

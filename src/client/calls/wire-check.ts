@@ -8,7 +8,8 @@ import type {
   ServerParams,
 } from "../../protocol/index.ts";
 import type { Scalar, Shape } from "./wire-shape.ts";
-import { notificationShapes, requestShapes, resultShapes } from "./wire-shapes.ts";
+import { factsOf } from "./method-facts.ts";
+import { notificationShapes, requestShapes } from "./wire-shapes.ts";
 
 // Checks what servers send against the wire table. The table is plain data here, because the schema library would be
 // most of a web page's bundle.
@@ -24,7 +25,7 @@ const SCALARS: Readonly<Record<Scalar, (value: unknown) => boolean>> = {
   amount: (value) => Number.isFinite(value) && (value as number) >= 0,
   integer: Number.isSafeInteger,
   unsigned: (value) => Number.isInteger(value) && (value as number) >= 0 && (value as number) <= MAX_U64,
-  // There is no next number beyond the safe integers.
+  // Beyond the safe integers, there is no next number.
   seq: (value) => Number.isSafeInteger(value) && (value as number) >= 1,
   true: (value) => value === true,
 };
@@ -32,10 +33,10 @@ const WANTED: Readonly<Record<Scalar, string>> = {
   string: "a string",
   boolean: "true or false",
   number: "a number",
-  amount: "a number from 0 on",
+  amount: "a number of at least 0",
   integer: "a whole number",
-  unsigned: "a whole number from 0 on",
-  seq: "a whole number from 1 on",
+  unsigned: "a whole number of at least 0",
+  seq: "a whole number of at least 1",
   true: "true",
 };
 
@@ -46,13 +47,14 @@ type Check = (value: unknown) => unknown;
 const checks = new Map<Shape, Check>();
 
 /**
- * An answer as its method promises it: correct types, and no members outside the table. Throws a ProtocolError for
+ * Checks an answer against its method: correct types, and no members outside the table. Throws a ProtocolError for
  * anything else.
  */
 export function checkedResult<M extends MethodName>(method: M, result: unknown): Result<M> {
-  // Programs may call methods outside the table; there is nothing to check then.
-  if (!Object.hasOwn(resultShapes, method)) return result as Result<M>;
-  return checked(resultShapes[method], result, `the answer of ${method} does`) as Result<M>;
+  const shape = factsOf(method)?.result;
+  // Programs may call methods outside the table, whose answers cannot be checked.
+  if (shape === undefined) return result as Result<M>;
+  return checked(shape, result, `the answer to ${method} does`) as Result<M>;
 }
 
 /** The same for the params of a notification. */
@@ -75,21 +77,21 @@ function checked(shape: Shape, value: unknown, what: string): unknown {
   try {
     return check(value);
   } catch (error) {
-    if (!(error instanceof Misfit)) throw error;
+    if (!(error instanceof Mismatch)) throw error;
     throw new ProtocolError(`${what} not fit the protocol: ${error.describe()}`);
   }
 }
 
-/** Where a value does not match its shape. */
-class Misfit extends Error {
+/** The position at which a value does not match its shape. */
+class Mismatch extends Error {
   readonly #path: (string | number)[] = [];
   readonly #wanted: string;
-  readonly #found: unknown;
+  readonly #actual: unknown;
 
-  constructor(wanted: string, found: unknown) {
+  constructor(wanted: string, actual: unknown) {
     super();
     this.#wanted = wanted;
-    this.#found = found;
+    this.#actual = actual;
   }
 
   within(key: string | number): this {
@@ -98,9 +100,9 @@ class Misfit extends Error {
   }
 
   describe(): string {
-    const place = this.#path.length === 0 ? "it" : this.#path.join(".");
-    if (this.#found === undefined) return `${place} is missing`;
-    return `${place} must be ${this.#wanted}, not ${kindOf(this.#found)}`;
+    const path = this.#path.length === 0 ? "it" : this.#path.join(".");
+    if (this.#actual === undefined) return `${path} is missing`;
+    return `${path} must be ${this.#wanted}, not ${kindOf(this.#actual)}`;
   }
 }
 
@@ -117,7 +119,7 @@ function checkOf(shape: Shape): Check {
     case "enum":
       return (value) => {
         if (isOneOf(shape, value)) return value;
-        throw new Misfit(`one of ${shape.slice(1).join(", ")}`, value);
+        throw new Mismatch(`one of ${shape.slice(1).join(", ")}`, value);
       };
   }
 }
@@ -134,51 +136,44 @@ function scalarCheck(shape: Scalar): Check {
   const fits = SCALARS[shape];
   return (value) => {
     if (fits(value)) return value;
-    throw new Misfit(WANTED[shape], value);
+    throw new Mismatch(WANTED[shape], value);
   };
 }
 
 function arrayCheck(check: Check): Check {
   return (value) => {
-    if (!Array.isArray(value)) throw new Misfit("a list", value);
+    if (!Array.isArray(value)) throw new Mismatch("a list", value);
     const fitted: unknown[] = [];
     try {
       for (const item of value) fitted.push(check(item));
     } catch (error) {
-      throw error instanceof Misfit ? error.within(fitted.length) : error;
+      throw error instanceof Mismatch ? error.within(fitted.length) : error;
     }
     return fitted;
   };
-}
-
-interface Member {
-  readonly name: string;
-  readonly check: Check;
-  readonly isOptional: boolean;
 }
 
 function objectCheck(shape: Readonly<Record<string, Shape>>): Check {
   const members = Object.entries(shape).map(memberOf);
   return (value) => {
     if (typeof value !== "object" || value === null || Array.isArray(value))
-      throw new Misfit("an object", value);
-    const found = value as Readonly<Record<string, unknown>>;
+      throw new Mismatch("an object", value);
     const fitted: Record<string, unknown> = {};
     for (const { name, check, isOptional } of members) {
-      const given = found[name];
-      if (given === undefined && isOptional) continue;
+      const member = (value as Readonly<Record<string, unknown>>)[name];
+      if (member === undefined && isOptional) continue;
       try {
-        const fits = check(given);
-        if (fits !== undefined) fitted[name] = fits;
+        const checkedMember = check(member);
+        if (checkedMember !== undefined) fitted[name] = checkedMember;
       } catch (error) {
-        throw error instanceof Misfit ? error.within(name) : error;
+        throw error instanceof Mismatch ? error.within(name) : error;
       }
     }
     return fitted;
   };
 }
 
-function memberOf([key, shape]: [string, Shape]): Member {
+function memberOf([key, shape]: [string, Shape]) {
   const isOptional = key.endsWith("?");
   const check = checkOf(shape);
   return {

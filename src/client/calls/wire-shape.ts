@@ -1,9 +1,11 @@
 import type { Method } from "../../protocol/index.ts";
 
-/** What a client needs to know of a method. */
+/** Facts about a method that a client needs. */
 export interface MethodFacts extends Pick<Method, "lost" | "answers"> {
   /** A method on files that takes a sandbox. A handle keeps the one it was opened with. */
   readonly sandboxed?: true;
+  /** Shape of its result. */
+  readonly result: Shape;
 }
 
 /**

@@ -1,12 +1,13 @@
 import { randomId } from "../../base/random-id.ts";
 import { BLOCK_BYTES } from "./file-blocks.ts";
-import { aboutFile, FileError } from "./file-error.ts";
+import { aboutFile, FileError, fileError, ifPresent } from "./file-error.ts";
 import type { WriteBlobOptions } from "./file-options.ts";
-import { withRestarts } from "./restarts.ts";
+import type { FileStat } from "./file-stat.ts";
+import { renameOnce, withRestarts } from "./restarts.ts";
 import type { TreeAccess } from "./trees.ts";
 
-/** Beginning of the names of files that are not complete yet. */
-const PART = ".exec-server-part-";
+/** Beginning of the names of files that are not complete yet, and can be continued. */
+export const PART = ".exec-server-part-";
 
 /** Writes a Blob, which cannot change, so that it can be continued wherever the file on the server ends. */
 export async function uploadBlob(
@@ -36,14 +37,14 @@ class BlobUpload {
     const { part: id = randomId() } = this.#options;
     let part = partBeside(path, id);
     try {
-      const there = await this.#lookAt(path);
-      const final = there?.isSymlink ? await files.realpath(path, request(this.#options)) : path;
+      const existing = await this.#statFile(path);
+      const final = existing?.isSymlink ? await files.realpath(path, this.#options) : path;
       part = partBeside(final, id);
-      if (there !== undefined && !(await this.#canMake(part))) return await this.inPlace(final);
-      await this.#write(part, there !== undefined);
-      const { signal } = this.#options;
-      if (there?.mode !== undefined) await files.chmod(part, there.mode, request({ signal }));
-      await this.#rename(part, final);
+      if (existing !== undefined && !(await this.#canMake(part))) return await this.inPlace(final);
+      await this.#write(part, existing !== undefined);
+      if (existing?.mode !== undefined) await files.chmod(part, existing.mode, this.#options);
+      const isGone = async (): Promise<boolean> => (await this.#statFile(part)) === undefined;
+      await renameOnce(isGone, () => files.rename(part, final, this.#options));
     } catch (error) {
       files.remove(part, { force: true }).catch(() => {}); // The session is gone. Another call can continue the part.
       throw aboutFile(error, part, path);
@@ -54,7 +55,7 @@ class BlobUpload {
   async #canMake(part: string): Promise<boolean> {
     try {
       const offset = await this.#arrived(part);
-      const options = { ...request(this.#options), offset, isPrivate: true };
+      const options = { ...this.#options, offset, isPrivate: true };
       await withRestarts(() => this.#access.streams.continue(part, piecesFrom(new Blob([]), 0, {}), options));
       return true;
     } catch (error) {
@@ -63,15 +64,15 @@ class BlobUpload {
     }
   }
 
-  /** From the beginning at each attempt. */
+  /** Starts from the beginning at each attempt. */
   async inPlace(path: string): Promise<void> {
     await withRestarts(async () => {
       const pieces = piecesFrom(this.#blob, 0, this.#options);
-      await this.#access.files.writeStream(path, pieces, request(this.#options));
+      await this.#access.files.writeStream(path, pieces, this.#options);
     });
   }
 
-  /** Goes on after what has arrived, until everything has. */
+  /** Continues after what has arrived, until everything has. */
   async #write(part: string, isPrivate: boolean): Promise<void> {
     const { streams } = this.#access;
     let farthest = -1;
@@ -80,37 +81,20 @@ class BlobUpload {
       if (offset > farthest) progressed();
       farthest = Math.max(farthest, offset);
       const pieces = piecesFrom(this.#blob, offset, this.#options);
-      await streams.continue(part, pieces, { ...request(this.#options), offset, isPrivate });
+      await streams.continue(part, pieces, { ...this.#options, offset, isPrivate });
     });
   }
 
-  /** How much of the Blob is on the server. */
+  /** Number of the Blob's bytes that are on the server. */
   async #arrived(part: string): Promise<number> {
-    return Math.min((await this.#lookAt(part))?.size ?? 0, this.#blob.size);
+    return Math.min((await this.#statFile(part))?.size ?? 0, this.#blob.size);
   }
 
-  async #rename(part: string, final: string): Promise<void> {
-    let isFirst = true;
-    await withRestarts(async () => {
-      // If the answer to an earlier attempt was lost, the part may be in its place.
-      if (!isFirst && (await this.#lookAt(part)) === undefined) return;
-      isFirst = false;
-      await this.#access.files.rename(part, final, request(this.#options));
-    });
-  }
-
-  /** Undefined if there is nothing. */
-  async #lookAt(
-    path: string,
-  ): Promise<{ size: number; mode?: number | undefined; isSymlink: boolean } | undefined> {
-    try {
-      const found = await this.#access.files.stat(path, request(this.#options));
-      if (found.kind === "file") return found;
-      throw new FileError("INVALID_INPUT", `write ${path}: not a regular file`, { path });
-    } catch (error) {
-      if (error instanceof FileError && error.code === "NOT_FOUND") return undefined;
-      throw error;
-    }
+  /** Undefined if the path does not exist. */
+  async #statFile(path: string): Promise<FileStat | undefined> {
+    const stat = await ifPresent(this.#access.files.stat(path, this.#options));
+    if (stat === undefined || stat.kind === "file") return stat;
+    throw fileError("INVALID_INPUT", "write", path, "not a regular file");
   }
 }
 
@@ -128,8 +112,4 @@ async function* piecesFrom(
     yield new Uint8Array(await blob.slice(position, end).arrayBuffer());
     onProgress?.(end);
   }
-}
-
-function request({ signal }: { readonly signal?: AbortSignal | undefined }): { signal?: AbortSignal } {
-  return signal === undefined ? {} : { signal };
 }

@@ -20,7 +20,7 @@ export interface FileHandle {
 /** How a file is opened: to read it, to replace it, or to continue it after its first bytes. */
 export type OpenMode = "read" | "replace" | { readonly keep: number; readonly isPrivate: boolean };
 
-/** Opens a file. Waits for the answer even if the caller has given up, because an open file must be closed. */
+/** Opens a file. Waits for the answer even if the caller has aborted, because an open file must be closed. */
 export async function openHandle(
   caller: Caller,
   handle: FileHandle & { readonly uri: string; readonly mode: OpenMode },
@@ -35,7 +35,7 @@ export async function openHandle(
   } catch (error) {
     opening.then(
       () => closeHandle(caller, handle),
-      () => {}, // Then nothing is open.
+      () => {}, // If so, nothing is open.
     );
     throw error;
   }
@@ -43,13 +43,13 @@ export async function openHandle(
 
 function requestHandle(
   caller: Caller,
-  place: { readonly handleId: string; readonly path: string },
+  target: { readonly handleId: string; readonly path: string },
   mode: OpenMode,
 ): Promise<{ handleId: string }> {
   if (typeof mode === "object")
-    return caller.request("fs/openPart", { ...place, length: mode.keep, private: mode.isPrivate });
+    return caller.request("fs/openPart", { ...target, length: mode.keep, private: mode.isPrivate });
   // `read` is the default, and not every server knows the member.
-  return caller.request("fs/open", { ...place, ...(mode === "read" ? {} : { mode }) });
+  return caller.request("fs/open", { ...target, ...(mode === "read" ? {} : { mode }) });
 }
 
 /** The answer is not awaited: it says nothing, and later requests are processed after it. */
@@ -58,28 +58,32 @@ export function closeHandle(caller: Caller, handle: FileHandle): void {
 }
 
 /**
- * Reads an open file from `offset` on, a few blocks ahead of the consumer, until a block is short. Unless they are
- * owned, a block's memory is used again once the next one is asked for.
+ * Reads an open file from `offset`, a few blocks ahead of the consumer, until a block is short or `length` bytes are
+ * read. Unless blocks are owned, a block's memory is reused once the next one is requested.
  */
 export async function* readBlocks(
   caller: Caller,
   handle: FileHandle,
-  options: RequestOptions & { readonly offset: number; readonly isOwned: boolean },
+  options: RequestOptions & { readonly offset: number; readonly length?: number; readonly isOwned: boolean },
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const underWay = new Fifo<Promise<BorrowedBytes>>();
   let { offset } = options;
-  const ask = (): void => {
-    const block = readBlock(caller, handle, offset, options);
-    block.catch(() => {}); // Told when its turn comes, unless the reader has left.
+  const end = offset + (options.length ?? Infinity);
+  const ask = (): boolean => {
+    const len = Math.min(BLOCK_BYTES, end - offset);
+    if (len === 0) return false;
+    const block = readBlock(caller, handle, { offset, len }, options);
+    block.catch(() => {}); // Reported when its turn comes, unless the reader has left.
     underWay.push(block);
-    offset += BLOCK_BYTES;
+    offset += len;
+    return true;
   };
   // Most files end in their first block, so read ahead only after it.
   ask();
   for (let next = underWay.shift(); next !== undefined; next = underWay.shift()) {
     const block = await next;
     const { length } = block.bytes;
-    if (length === BLOCK_BYTES) while (underWay.size < BLOCKS_AHEAD) ask();
+    for (let more = length === BLOCK_BYTES; more && underWay.size < BLOCKS_AHEAD; ) more = ask();
     if (length > 0) yield options.isOwned ? keepBytes(block) : block.bytes;
     if (!options.isOwned) block.release?.();
     if (length < BLOCK_BYTES) return;
@@ -89,19 +93,17 @@ export async function* readBlocks(
 async function readBlock(
   caller: Caller,
   handle: FileHandle,
-  offset: number,
+  { offset, len }: { readonly offset: number; readonly len: number },
   options: RequestOptions,
 ): Promise<BorrowedBytes> {
-  const params = { handleId: handle.id, offset, len: BLOCK_BYTES };
+  const params = { handleId: handle.id, offset, len };
   const { chunk, eof } = await caller
     .request("fs/readBlock", params, options)
     .catch((error) => Promise.reject(blockError(error, handle)));
-  const block = borrowBytes(chunk, "the answer of fs/readBlock");
+  const block = borrowBytes(chunk, "the answer to fs/readBlock");
   const { length } = block.bytes;
-  if (length > BLOCK_BYTES || eof !== length < BLOCK_BYTES)
-    throw new ProtocolError(
-      `fs/readBlock ${handle.path}: ${length} of ${BLOCK_BYTES} bytes came with eof ${eof}`,
-    );
+  if (length > len || eof !== length < len)
+    throw new ProtocolError(`fs/readBlock ${handle.path}: ${length} of ${len} bytes came with eof ${eof}`);
   return block;
 }
 
@@ -116,7 +118,7 @@ export async function writeBlocks(
   { start, ...options }: RequestOptions & { readonly start: number },
 ): Promise<number> {
   const underWay = new Fifo<Promise<unknown>>();
-  // One that is being filled, and those that are under way.
+  // One block that is being filled, and those in transit.
   const blocks = Array.from({ length: BLOCKS_AHEAD + 1 }, () => new Uint8Array(BLOCK_BYTES));
   let current = 0;
   let filled = 0;
@@ -128,7 +130,7 @@ export async function writeBlocks(
     const written = caller
       .request("fs/writeBlock", params, options)
       .catch((error) => Promise.reject(blockError(error, handle)));
-    written.catch(() => {}); // Told when its turn comes.
+    written.catch(() => {}); // Reported when its turn comes.
     underWay.push(written);
     offset += filled;
     filled = 0;
@@ -162,15 +164,15 @@ export async function* piecesOf(
       exhausted = done === true;
       if (exhausted) return;
       if (!(value instanceof Uint8Array))
-        throw new UsageError(`a stream of a file is made of Uint8Array pieces, not of ${typeof value}`);
+        throw new UsageError(`a file stream must yield Uint8Array chunks, not ${typeof value}`);
       yield value;
     }
   } catch (error) {
     signal?.throwIfAborted();
     throw error;
   } finally {
-    // Not awaited: a stuck generator would never return.
-    if (!exhausted) void Promise.resolve(iterator.return?.()).catch(() => {}); // The first failure is the one to tell.
+    // Not awaited: a generator that hangs would never return.
+    if (!exhausted) void Promise.resolve(iterator.return?.()).catch(() => {}); // The first failure is the one to report.
   }
 }
 

@@ -23,6 +23,41 @@ export class FileError extends ExecError {
   }
 }
 
+/** An operation on a path was refused, or failed, for a reason that the client knows itself. */
+export function fileError(
+  code: ErrorCode,
+  operation: string,
+  path: string,
+  reason: string,
+  errno?: string,
+): FileError {
+  return new FileError(code, `${operation} ${path}: ${reason}`, { path, errno });
+}
+
+/** Whether an error means that the path does not exist. */
+export function isMissing(error: unknown): boolean {
+  return error instanceof FileError && error.code === "NOT_FOUND";
+}
+
+/** Undefined if the path does not exist. */
+export async function ifPresent<T>(answer: Promise<T>): Promise<T | undefined> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
+/** Settles like `answer`, with a server's error about a path as a FileError. */
+export async function withFileError<T>(operation: string, path: string, answer: Promise<T>): Promise<T> {
+  try {
+    return await answer;
+  } catch (error) {
+    throw toFileError(error, operation, path);
+  }
+}
+
 /** Turns a server's error about a path into a FileError; other errors stay unchanged. */
 export function toFileError(error: unknown, operation: string, path: string): unknown {
   if (!(error instanceof RpcError)) return error;
@@ -35,7 +70,7 @@ export function toFileError(error: unknown, operation: string, path: string): un
   });
 }
 
-/** By the code in the answer. A server that sends none, such as Codex's, has a number and a message. */
+/** By the code in the answer. A server that sends none, such as Codex's, sends a number and a message. */
 function codeOf({ code, rpcCode }: RpcError, errno: string | undefined): ErrorCode {
   if (code !== "RPC_ERROR") return code;
   switch (rpcCode) {
@@ -48,7 +83,7 @@ function codeOf({ code, rpcCode }: RpcError, errno: string | undefined): ErrorCo
   }
 }
 
-/** An error about a part, as one about the file that it becomes: nobody who gave a path knows of its part. */
+/** Turns an error about a part into one about the file that it becomes: callers do not know about parts. */
 export function aboutFile(error: unknown, part: string, path: string): unknown {
   if (!(error instanceof FileError) || error.path !== part) return error;
   const { code, errno, rpcCode } = error;

@@ -65,9 +65,9 @@ describe("names and paths from a server", () => {
     [Number.MAX_SAFE_INTEGER, 8.64e15],
     [Number.MIN_SAFE_INTEGER, -8.64e15],
   ])("a time of %d ms is the nearest that a Date can hold", async (ms, nearest) => {
-    const found = { isDirectory: false, isFile: true, isSymlink: false, size: 1 };
+    const metadata = { isDirectory: false, isFile: true, isSymlink: false, size: 1 };
     const { caller } = fakeCaller({
-      "fs/getMetadata": () => ({ ...found, createdAtMs: ms, modifiedAtMs: ms }),
+      "fs/getMetadata": () => ({ ...metadata, createdAtMs: ms, modifiedAtMs: ms }),
     });
     const { created, modified } = await new Files(caller).stat("/f");
     expect([created?.getTime(), modified.getTime()]).toEqual([nearest, nearest]);

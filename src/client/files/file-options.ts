@@ -10,9 +10,11 @@ export interface ReadOptions extends RequestOptions {
 export interface ReadStreamOptions extends RequestOptions {
   /** Start offset in bytes. Default: 0. */
   readonly offset?: number;
+  /** Most bytes to read. Default: to the end of the file. */
+  readonly length?: number;
   /**
-   * Goes on where it was after a lost connection, unless the file was changed meanwhile, which is an error. Default:
-   * false, a lost connection ends the stream.
+   * Resumes where it stopped after a lost connection, unless the file has changed in the meantime, which is an error.
+   * Default: false, a lost connection ends the stream.
    */
   readonly resume?: boolean;
 }
@@ -32,7 +34,7 @@ export interface WriteBlobOptions extends RequestOptions {
   /** Is called with the number of bytes that were sent, of all that the Blob has. */
   readonly onProgress?: (bytes: number) => void;
   /**
-   * Ends the name of the hidden file that has what arrived so far. A call with the same Blob, path and part continues
+   * Suffix of the hidden file that holds what has arrived so far. A call with the same Blob, path and part continues
    * what a lost session left behind, or removes it if its signal is aborted. Default: a new one for each call.
    */
   readonly part?: string;

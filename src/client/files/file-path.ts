@@ -1,16 +1,20 @@
 import { messageOf, ProtocolError, UsageError } from "../../base/errors.ts";
 import { pathFromUri, uriFromPath } from "../../base/file-uri.ts";
+import { shorten } from "../../base/shorten.ts";
 import { checkText } from "../../base/system-text.ts";
+
+/** Characters of a server's path that a message shows. */
+const MAX_SHOWN = 200;
 
 /**
  * Converts an absolute path to a URI. Relative paths are refused: the server's working directory is not the caller's.
  */
 export function uriOf(path: string): string {
   if (typeof path !== "string")
-    throw new UsageError(`not a path: ${typeof path}; give a path that starts with /`);
+    throw new UsageError(`not a path: ${typeof path}; use a path that starts with /`);
   if (!path.startsWith("/")) {
     const hint = path.startsWith("file:") ? "a plain path, not a URI" : "a path that starts with /";
-    throw new UsageError(`not an absolute path: ${JSON.stringify(path)}; give ${hint}`);
+    throw new UsageError(`not an absolute path: ${JSON.stringify(path)}; use ${hint}`);
   }
   checkText(`not a path: ${JSON.stringify(path)}`, path);
   return uriFromPath(path);
@@ -27,7 +31,7 @@ export interface DecodedPath {
 export function pathOf(uri: string): DecodedPath {
   const decoded = decode(uri);
   if (decoded.path !== "/" && !decoded.path.slice(1).split("/").every(isName))
-    throw new ProtocolError(`the server sent an invalid path: ${JSON.stringify(shortened(uri))}`);
+    throw new ProtocolError(`the server sent an invalid path: ${JSON.stringify(shorten(uri, MAX_SHOWN))}`);
   return decoded;
 }
 
@@ -37,7 +41,7 @@ export function pathWithin(directory: string, uri: string): DecodedPath {
   const { path } = decoded;
   if (path !== directory && !path.startsWith(directory === "/" ? "/" : `${directory}/`))
     throw new ProtocolError(
-      `the server named ${shortened(path)}, which is outside of ${shortened(directory)}`,
+      `the server named ${shorten(path, MAX_SHOWN)}, which is outside of ${shorten(directory, MAX_SHOWN)}`,
     );
   return decoded;
 }
@@ -53,12 +57,8 @@ function decode(uri: string): DecodedPath {
     if (typeof path === "string") return { path, exact: true };
     return { path: new TextDecoder().decode(path), exact: false };
   } catch (error) {
-    throw new ProtocolError(`the server sent an invalid path: ${shortened(messageOf(error))}`, {
+    throw new ProtocolError(`the server sent an invalid path: ${shorten(messageOf(error), MAX_SHOWN)}`, {
       cause: error,
     });
   }
-}
-
-function shortened(text: string): string {
-  return text.length > 200 ? `${text.slice(0, 200)}…` : text;
 }

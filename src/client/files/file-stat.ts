@@ -1,5 +1,6 @@
 import { ProtocolError, UsageError } from "../../base/errors.ts";
 import type { Result } from "../../protocol/index.ts";
+import { isName } from "./file-path.ts";
 
 /** Maximum time of a Date. */
 const MAX_DATE_MS = 8.64e15;
@@ -25,9 +26,11 @@ export interface DetailedEntry {
   readonly mode: number;
   /** Absent if the server does not report it. */
   readonly modified: Date | undefined;
+  /** What an `other` is. Absent if the server does not report it. */
+  readonly special?: "pipe" | "socket" | "block device" | "character device" | undefined;
 }
 
-/** Metadata of what a path leads to. */
+/** Metadata of a path's target. */
 export interface FileStat {
   /** Kind of the target, for a link. */
   readonly kind: FileKind;
@@ -42,27 +45,40 @@ export interface FileStat {
   readonly created: Date | undefined;
 }
 
-export function statOf(found: Result<"fs/getMetadata">): FileStat {
+export function statOf(metadata: Result<"fs/getMetadata">): FileStat {
+  const { isSymlink, size, mode, modifiedAtMs, createdAtMs } = metadata;
   return {
-    kind: kindOf(found),
-    isSymlink: found.isSymlink,
-    size: found.size,
-    mode: found.mode === undefined ? undefined : permissionsOf(found.mode),
-    modified: dateOf(found.modifiedAtMs),
-    created: found.createdAtMs === 0 ? undefined : dateOf(found.createdAtMs),
+    kind: kindOf(metadata),
+    isSymlink,
+    size,
+    mode: mode === undefined ? undefined : permissionsOf(mode),
+    modified: dateOf(modifiedAtMs),
+    created: createdAtMs === 0 ? undefined : dateOf(createdAtMs),
   };
 }
 
-export function detailsOf(found: Result<"fs/readDirectory">["entries"][number]): DetailedEntry {
-  const { fileName, isSymlink, mode, size, modifiedAtMs } = found;
+/** The entries of a listed directory, sorted by name. */
+export function sortedEntries(path: string, { entries }: Result<"fs/readDirectory">): typeof entries {
+  // A name that leads elsewhere could divert a copy of the tree.
+  const wrong = entries.find(({ fileName }) => !isName(fileName));
+  if (wrong !== undefined)
+    throw new ProtocolError(
+      `list ${path}: ${JSON.stringify(wrong.fileName.slice(0, 200))} is not a valid file name`,
+    );
+  return entries.sort((one, other) => (one.fileName < other.fileName ? -1 : 1));
+}
+
+export function detailsOf(entry: Result<"fs/readDirectory">["entries"][number]): DetailedEntry {
+  const { fileName, isSymlink, mode, size, modifiedAtMs, special } = entry;
   if (isSymlink === undefined || mode === undefined || size === undefined)
     throw new ProtocolError(`the server described ${JSON.stringify(fileName)} without details`);
   return {
     name: fileName,
-    kind: isSymlink ? "link" : kindOf(found),
+    kind: isSymlink ? "link" : kindOf(entry),
     size,
     mode: permissionsOf(mode),
     modified: modifiedAtMs === undefined ? undefined : dateOf(modifiedAtMs),
+    ...(special === undefined ? {} : { special }),
   };
 }
 

@@ -24,6 +24,29 @@ describe("a stream of a file", () => {
     expect(small.methods()).toEqual(["fs/open", "fs/readBlock", "fs/close"]);
   });
 
+  it("reads no more bytes than it is asked for", async () => {
+    const bytes = Uint8Array.from({ length: 2 * MIB + 7 }, (_, index) => index >> 4);
+    for (const [offset, length, lengths] of [
+      [5, 10, [10]],
+      [0, 0, []],
+      [0, MIB, [MIB]],
+      [3, MIB + 1, [MIB, 1]],
+      [2 * MIB, 100, [7]],
+      [3 * MIB, 100, []],
+    ] as const) {
+      const { caller, methods } = fakeCaller(blocksOf(bytes));
+      const read: Uint8Array[] = [];
+      for await (const piece of new Files(caller).readStream("/x", { offset, length })) read.push(piece);
+      expect(read.map((piece) => piece.length)).toEqual(lengths);
+      expect(Buffer.compare(Buffer.concat(read), bytes.subarray(offset, offset + length))).toBe(0);
+      // Nothing is asked for beyond the end.
+      const blocks = methods().filter((name) => name === "fs/readBlock").length;
+      expect(blocks).toBeLessThanOrEqual(Math.ceil(length / MIB));
+    }
+    for (const length of [-1, 0.5, Number.NaN])
+      expect(() => new Files(fakeCaller({}).caller).readStream("/x", { length })).toThrow(UsageError);
+  });
+
   it("never has more than a bounded number of blocks under way", async () => {
     let underWay = 0;
     let most = 0;
@@ -206,19 +229,19 @@ describe("a stream of a file", () => {
       method: "fs/writeFile",
       params: { path: "file:///x", dataBase64: "AQID" },
     });
-    let given = 0;
+    let yielded = 0;
     const endless = function* () {
       for (;;) {
-        given += 1;
+        yielded += 1;
         yield new Uint8Array(8 * MIB);
       }
     };
     await expect(files.writeStream("/x", endless())).rejects.toMatchObject({ code: "UNSUPPORTED" });
-    expect(given).toBe(6);
+    expect(yielded).toBe(6);
     expect(calls).toHaveLength(2);
   });
 
-  it("tells a source what it may give", async () => {
+  it("tells a source how much it may send", async () => {
     const { caller } = fakeCaller(
       blocksOf(new Uint8Array(0), {
         "environment/info": () => ({ capabilities: { fileWriteStreaming: true } }),

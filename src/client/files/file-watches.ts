@@ -1,5 +1,6 @@
 import { createDeferred, type Deferred } from "../../base/deferred.ts";
 import { ProtocolError, RpcError } from "../../base/errors.ts";
+import type { Params } from "../../protocol/index.ts";
 import type { SandboxContext } from "../../protocol/sandbox.ts";
 import type { Caller } from "../calls/caller.ts";
 import { pathOf, pathWithin } from "./file-path.ts";
@@ -22,13 +23,6 @@ export interface WatchOptions {
   readonly recursive?: boolean;
   /** Ends the watch with the signal's reason. */
   readonly signal?: AbortSignal;
-}
-
-interface WatchParams {
-  readonly watchId: string;
-  readonly path: string;
-  readonly recursive: boolean;
-  readonly sandbox?: SandboxContext;
 }
 
 /** The watches of a session. They end with a connection and are set up again on the next one. */
@@ -59,7 +53,7 @@ export class FileWatches {
     try {
       await this.#caller.request("fs/watch", params, options.signal === undefined ? {} : options);
     } catch (error) {
-      // The server has no watch to remove if it refused it.
+      // If the server refused the watch, it has none to remove.
       if (error instanceof RpcError) this.#watches.delete(params.watchId);
       watch.end();
       throw error;
@@ -106,7 +100,7 @@ export class FileWatches {
 }
 
 class Watch implements AsyncIterableIterator<FileChanges> {
-  readonly params: WatchParams;
+  readonly params: Params<"fs/watch">;
   readonly #signal: AbortSignal | undefined;
   readonly #left: () => void;
   readonly #directory: string;
@@ -118,7 +112,7 @@ class Watch implements AsyncIterableIterator<FileChanges> {
   #failure: { readonly error: unknown } | undefined;
   #waiting: Deferred<void> | undefined;
 
-  constructor(params: WatchParams, signal: AbortSignal | undefined, left: () => void) {
+  constructor(params: Params<"fs/watch">, signal: AbortSignal | undefined, left: () => void) {
     this.params = params;
     this.#directory = pathOf(params.path).path;
     this.#signal = signal;

@@ -37,7 +37,7 @@ describe("Files", () => {
       const failure: unknown = await attempt().catch((error: unknown) => error);
       expect(failure).toBeInstanceOf(UsageError);
       expect(failure).toMatchObject({
-        message: `not an absolute path: ${JSON.stringify(path)}; give ${hint}`,
+        message: `not an absolute path: ${JSON.stringify(path)}; use ${hint}`,
       });
     }
     expect(calls).toEqual([]);
@@ -48,7 +48,7 @@ describe("Files", () => {
   });
 
   it("asks for modes only where the server has them, and refuses what a server would ignore", async () => {
-    const found = {
+    const metadata = {
       isDirectory: false,
       isFile: true,
       isSymlink: false,
@@ -58,7 +58,7 @@ describe("Files", () => {
     };
     const answers = {
       "fs/getMetadata": ({ includeMode }: { includeMode?: boolean }) =>
-        includeMode ? { ...found, mode: 0o640 } : found,
+        includeMode ? { ...metadata, mode: 0o640 } : metadata,
       "fs/writeFile": () => ({}),
       "fs/chmod": () => ({}),
     };
@@ -92,7 +92,7 @@ describe("Files", () => {
 
   it("copies no trees where there are no local files", async () => {
     const files = new Files(fakeCaller({}).caller);
-    const failure = { code: "UNSUPPORTED", message: expect.stringContaining("only Node has") as string };
+    const failure = { code: "UNSUPPORTED", message: expect.stringContaining("only Node.js") as string };
     await expect(files.uploadTree("/a", "/b")).rejects.toMatchObject(failure);
     await expect(files.downloadTree("/a", "/b")).rejects.toMatchObject(failure);
   });
@@ -164,7 +164,7 @@ describe("Files", () => {
     expect((await stat(1000)).created).toEqual(new Date(1000));
   });
 
-  it("names that are not UTF-8 are told as errors of a walk, because no text names them", async () => {
+  it("names that are not UTF-8 are reported as errors of a walk, because no text names them", async () => {
     const { caller } = fakeCaller({
       "fs/walk": () => ({
         entries: [
@@ -222,8 +222,10 @@ describe("Files", () => {
       "fs/getMetadata": () => ({}),
       "fs/copy": () => ({}),
     });
-    const means = { environment: () => ({ shell: { name: "sh", path: "/bin/sh" }, cwd: "file:///srv" }) };
-    const files = new Files(caller, means).within({ write: ["out"] });
+    const dependencies = {
+      environment: () => ({ shell: { name: "sh", path: "/bin/sh" }, cwd: "file:///srv" }),
+    };
+    const files = new Files(caller, dependencies).within({ write: ["out"] });
     await files.stat("/a");
     await files.copy("/a", "/b");
     for await (const _ of files.readStream("/a"));

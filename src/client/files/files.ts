@@ -6,14 +6,13 @@ import type { MethodName, Params, Result } from "../../protocol/index.ts";
 import type { Sandbox } from "../../protocol/sandbox-options.ts";
 import type { SandboxContext } from "../../protocol/sandbox.ts";
 import { sandboxFor } from "../calls/sandbox.ts";
-import { LinkFreeCaller } from "./link-free-caller.ts";
-import { SandboxedCaller } from "./sandboxed-caller.ts";
+import { linkFreeCaller, sandboxedCaller } from "./confined-callers.ts";
 import type { FileChanges, FileWatches, WatchOptions } from "./file-watches.ts";
 import { unsupported } from "../calls/unsupported.ts";
 import type { Caller, RequestOptions } from "../calls/caller.ts";
 import { uploadBlob } from "./blob-upload.ts";
 import { BLOCK_BYTES } from "./file-blocks.ts";
-import { FileError, toFileError } from "./file-error.ts";
+import { FileError, fileError, withFileError } from "./file-error.ts";
 import type {
   CopyOptions,
   MakeDirectoryOptions,
@@ -32,21 +31,25 @@ import {
   type DirectoryEntry,
   type FileStat,
   kindOf,
+  sortedEntries,
   statOf,
   checkMode,
 } from "./file-stat.ts";
 import { collectForMessage, concatenate, FileStreams, tooLarge } from "./file-streams.ts";
-import { isName, pathOf, pathWithin, uriOf } from "./file-path.ts";
-import { readResumed } from "./read-resumed.ts";
+import { pathOf, uriOf } from "./file-path.ts";
 import type { CopyEnd, CopyKind, LocalTrees, TreeAccess, TreeOptions, TreeResult } from "./trees.ts";
+import { walkResultOf } from "./walk-result.ts";
 import { decodeBytes, MAX_BYTES_IN_MESSAGE } from "../calls/wire-bytes.ts";
 
 /** Maximum size read with one request. Larger files are read in blocks, so that other answers can pass. */
 const MAX_SINGLE_READ_BYTES = 4 * BLOCK_BYTES;
 const MAX_WHOLE_FILE_BYTES = 512 * 1024 * 1024;
+const UPLOAD_TREE: CopyKind = { operation: "uploadTree", only: "directory" };
+const DOWNLOAD_TREE: CopyKind = { operation: "downloadTree", only: "directory" };
 
-/** What a session offers besides requests. */
-interface FilesMeans {
+/** What a session provides besides requests. */
+interface FilesDependencies {
+  /** Absent if the server cannot watch files. */
   readonly watches?: FileWatches | undefined;
   /** Whether the server announces an extension. Default: none. */
   readonly supports?: (extension: string) => boolean;
@@ -65,22 +68,16 @@ interface FilesMeans {
  */
 export class Files {
   readonly #caller: Caller;
-  readonly #watches: FileWatches | undefined;
+  readonly #dependencies: FilesDependencies;
   readonly #supports: (extension: string) => boolean;
   readonly #streams: FileStreams;
-  readonly #trees: LocalTrees | undefined;
-  readonly #means: FilesMeans;
-  readonly #sandbox: SandboxContext | undefined;
 
-  constructor(caller: Caller, means: FilesMeans = {}) {
-    const { watches, supports = () => false, trees, sandbox } = means;
-    this.#caller = sandbox === undefined ? caller : new SandboxedCaller(caller, sandbox);
-    this.#watches = watches;
+  constructor(caller: Caller, dependencies: FilesDependencies = {}) {
+    const { supports = () => false, sandbox } = dependencies;
+    this.#caller = sandbox === undefined ? caller : sandboxedCaller(caller, sandbox);
+    this.#dependencies = dependencies;
     this.#supports = supports;
     this.#streams = new FileStreams(this.#caller);
-    this.#trees = trees;
-    this.#means = means;
-    this.#sandbox = sandbox;
   }
 
   /**
@@ -88,13 +85,11 @@ export class Files {
    * call. Relative paths in the sandbox start at `cwd`, by default the server's working directory.
    */
   within(sandbox: Sandbox, { cwd }: { readonly cwd?: string } = {}): Files {
-    if (this.#sandbox !== undefined) throw new UsageError("these files are confined by a sandbox already");
-    const context = sandboxFor(
-      { environment: this.#means.environment?.() },
-      sandbox,
-      cwd === undefined ? undefined : uriOf(cwd),
-    );
-    return new Files(this.#caller, { ...this.#means, sandbox: context });
+    if (this.#dependencies.sandbox !== undefined)
+      throw new UsageError("these files are confined by a sandbox already");
+    const base = cwd === undefined ? undefined : uriOf(cwd);
+    const context = sandboxFor({ environment: this.#dependencies.environment?.() }, sandbox, base);
+    return new Files(this.#caller, { ...this.#dependencies, sandbox: context });
   }
 
   /**
@@ -103,12 +98,7 @@ export class Files {
    * stay, and links on the server are followed.
    */
   async uploadTree(localDirectory: string, path: string, options: TreeOptions = {}): Promise<TreeResult> {
-    return this.#copy(
-      { path: localDirectory },
-      { files: this, path },
-      { operation: "uploadTree", only: "directory" },
-      options,
-    );
+    return this.#copy({ path: localDirectory }, { files: this, path }, UPLOAD_TREE, options);
   }
 
   /**
@@ -117,12 +107,7 @@ export class Files {
    * Nothing is written outside the directory: a link in place of a directory is an error.
    */
   async downloadTree(path: string, localDirectory: string, options: TreeOptions = {}): Promise<TreeResult> {
-    return this.#copy(
-      { files: this, path },
-      { path: localDirectory },
-      { operation: "downloadTree", only: "directory" },
-      options,
-    );
+    return this.#copy({ files: this, path }, { path: localDirectory }, DOWNLOAD_TREE, options);
   }
 
   /**
@@ -159,12 +144,13 @@ export class Files {
       if (files !== undefined) uriOf(path);
       return { access: files === undefined ? undefined : files.#treeAccess(), path };
     });
-    if (this.#trees === undefined)
+    const { trees: copyTree } = this.#dependencies;
+    if (copyTree === undefined)
       throw new ExecError(
         "UNSUPPORTED",
-        `${kind.operation} needs files of this machine, which only Node has`,
+        `${kind.operation} needs local files, which only Node.js can access`,
       );
-    return this.#trees.copy(source!, destination!, kind, options);
+    return copyTree(source!, destination!, kind, options);
   }
 
   #treeAccess(): TreeAccess {
@@ -174,8 +160,8 @@ export class Files {
       caller: this.#caller,
       supports: this.#supports,
       withoutLinks: () => {
-        const { sandbox: _, ...means } = this.#means;
-        return new Files(new LinkFreeCaller(this.#caller), means).#treeAccess();
+        const { sandbox: _, ...dependencies } = this.#dependencies;
+        return new Files(linkFreeCaller(this.#caller), dependencies).#treeAccess();
       },
     };
   }
@@ -184,12 +170,14 @@ export class Files {
   async read(path: string, options: ReadOptions = {}): Promise<Uint8Array> {
     const uri = uriOf(path);
     const maxBytes = options.maxBytes ?? MAX_WHOLE_FILE_BYTES;
-    const request = pick(options);
-    const { isFile, size } = await this.#ask("read", path, "fs/getMetadata", { path: uri }, request);
+    const { isFile, size } = await this.#ask("read", path, "fs/getMetadata", { path: uri }, options);
     if (isFile && size > maxBytes) throw tooLarge(path, maxBytes);
-    if (size > MAX_SINGLE_READ_BYTES) return concatenate(this.readStream(path, request), path, maxBytes);
-    const { dataBase64 } = await this.#ask("read", path, "fs/readFile", { path: uri }, request);
-    const bytes = decodeBytes(dataBase64, "the answer of fs/readFile");
+    if (size > MAX_SINGLE_READ_BYTES) {
+      const blocks = this.#streams.read(path, { ...options, offset: 0 });
+      return concatenate(blocks, path, maxBytes);
+    }
+    const { dataBase64 } = await this.#ask("read", path, "fs/readFile", { path: uri }, options);
+    const bytes = decodeBytes(dataBase64, "the answer to fs/readFile");
     if (bytes.length > maxBytes) throw tooLarge(path, maxBytes);
     return bytes;
   }
@@ -213,14 +201,14 @@ export class Files {
     }
     // A copy, because the caller may change the bytes before the request is answered.
     const params = { path: uri, dataBase64: base64Param(bytes.slice()), ...mode };
-    await this.#ask("write", path, "fs/writeFile", params, pick(options));
+    await this.#ask("write", path, "fs/writeFile", params, options);
   }
 
-  /** Sets the permissions of what a path leads to. Needs a server that announces `fs/chmod`. */
+  /** Sets the permissions of a path's target. Needs a server that announces `fs/chmod`. */
   async chmod(path: string, mode: number, options: RequestOptions = {}): Promise<void> {
     const uri = uriOf(path);
     checkMode(mode);
-    await this.#ask("chmod", path, "fs/chmod", { path: uri, mode }, pick(options));
+    await this.#ask("chmod", path, "fs/chmod", { path: uri, mode }, options);
   }
 
   /**
@@ -231,12 +219,12 @@ export class Files {
     const uri = uriOf(path);
     checkText("the target of a link", target);
     const replace = options.replace === true ? { replace: true } : {};
-    await this.#ask("symlink", path, "fs/symlink", { target, path: uri, ...replace }, pick(options));
+    await this.#ask("symlink", path, "fs/symlink", { target, path: uri, ...replace }, options);
   }
 
   /** Returns the text of a symbolic link. Needs a server that announces `fs/readLink`. */
   async readLink(path: string, options: RequestOptions = {}): Promise<string> {
-    const { target } = await this.#ask("readLink", path, "fs/readLink", { path: uriOf(path) }, pick(options));
+    const { target } = await this.#ask("readLink", path, "fs/readLink", { path: uriOf(path) }, options);
     if (target === "" || target.includes("\0"))
       throw new ProtocolError(
         `readLink ${path}: ${JSON.stringify(target.slice(0, 200))} is not a valid link target`,
@@ -246,8 +234,8 @@ export class Files {
 
   /** Lists a directory, sorted by name, without broken links. */
   async list(path: string, options: RequestOptions = {}): Promise<DirectoryEntry[]> {
-    const entries = await this.#list(path, { path: uriOf(path) }, options);
-    return entries.map((entry) => ({ name: entry.fileName, kind: kindOf(entry) }));
+    const listed = await this.#ask("list", path, "fs/readDirectory", { path: uriOf(path) }, options);
+    return sortedEntries(path, listed).map((entry) => ({ name: entry.fileName, kind: kindOf(entry) }));
   }
 
   /**
@@ -255,32 +243,17 @@ export class Files {
    * `fs/readDirectory.detailed`.
    */
   async listDetails(path: string, options: RequestOptions = {}): Promise<DetailedEntry[]> {
-    const uri = uriOf(path);
+    const params = { path: uriOf(path), detailed: true };
     if (!this.#supports("fs/readDirectory.detailed")) throw unsupported("fs/readDirectory.detailed");
-    return (await this.#list(path, { path: uri, detailed: true }, options)).map(detailsOf);
+    const listed = await this.#ask("list", path, "fs/readDirectory", params, options);
+    return sortedEntries(path, listed).map(detailsOf);
   }
 
-  /** Sorted by name. */
-  async #list(
-    path: string,
-    params: Params<"fs/readDirectory">,
-    options: RequestOptions,
-  ): Promise<Result<"fs/readDirectory">["entries"]> {
-    const { entries } = await this.#ask("list", path, "fs/readDirectory", params, pick(options));
-    // A name that leads elsewhere could divert whoever copies the tree.
-    const wrong = entries.find(({ fileName }) => !isName(fileName));
-    if (wrong !== undefined)
-      throw new ProtocolError(
-        `list ${path}: ${JSON.stringify(wrong.fileName.slice(0, 200))} is not a valid file name`,
-      );
-    return entries.sort((one, other) => (one.fileName < other.fileName ? -1 : 1));
-  }
-
-  /** Returns metadata of what a path leads to. */
+  /** Returns metadata of a path's target. */
   async stat(path: string, options: RequestOptions = {}): Promise<FileStat> {
     const includeMode = this.#supports("fs/getMetadata.includeMode") ? { includeMode: true } : {};
     const params = { path: uriOf(path), ...includeMode };
-    return statOf(await this.#ask("stat", path, "fs/getMetadata", params, pick(options)));
+    return statOf(await this.#ask("stat", path, "fs/getMetadata", params, options));
   }
 
   /** False for a broken link. Rejects if the server may not look. */
@@ -297,20 +270,20 @@ export class Files {
 
   async mkdir(path: string, options: MakeDirectoryOptions = {}): Promise<void> {
     const params = { path: uriOf(path), recursive: options.recursive ?? true };
-    await this.#ask("mkdir", path, "fs/createDirectory", params, pick(options));
+    await this.#ask("mkdir", path, "fs/createDirectory", params, options);
   }
 
   /** Removes a file, a link (never its target) or an empty directory; a whole tree with `recursive`. */
   async remove(path: string, options: RemoveOptions = {}): Promise<void> {
     const { recursive = false, force = false } = options;
-    await this.#ask("remove", path, "fs/remove", { path: uriOf(path), recursive, force }, pick(options));
+    await this.#ask("remove", path, "fs/remove", { path: uriOf(path), recursive, force }, options);
   }
 
   /**
    * Moves a file, a link or a directory; replaces a file at the destination. Needs a server that announces `fs/rename`.
    */
   async rename(from: string, to: string, options: RequestOptions = {}): Promise<void> {
-    await this.#ask("rename", from, "fs/rename", { from: uriOf(from), to: uriOf(to) }, pick(options));
+    await this.#ask("rename", from, "fs/rename", { from: uriOf(from), to: uriOf(to) }, options);
   }
 
   /**
@@ -319,12 +292,9 @@ export class Files {
    */
   async watch(path: string, options: WatchOptions = {}): Promise<AsyncIterableIterator<FileChanges>> {
     const uri = uriOf(path);
-    if (this.#watches === undefined) throw unsupported("fs/watch");
-    try {
-      return await this.#watches.open(uri, options, this.#sandbox);
-    } catch (error) {
-      throw toFileError(error, "watch", path);
-    }
+    const { watches, sandbox } = this.#dependencies;
+    if (watches === undefined) throw unsupported("fs/watch");
+    return withFileError("watch", path, watches.open(uri, options, sandbox));
   }
 
   /**
@@ -332,20 +302,16 @@ export class Files {
    * directories.
    */
   async copy(from: string, to: string, options: CopyOptions = {}): Promise<void> {
-    const params = {
-      sourcePath: uriOf(from),
-      destinationPath: uriOf(to),
-      recursive: options.recursive ?? false,
-    };
-    await this.#ask("copy", from, "fs/copy", params, pick(options));
+    const { recursive = false } = options;
+    const params = { sourcePath: uriOf(from), destinationPath: uriOf(to), recursive };
+    await this.#ask("copy", from, "fs/copy", params, options);
   }
 
   /** Resolves all symbolic links of an existing path. */
   async realpath(path: string, options: RequestOptions = {}): Promise<string> {
-    const found = await this.#ask("realpath", path, "fs/canonicalize", { path: uriOf(path) }, pick(options));
-    const real = pathOf(found.path);
-    if (!real.exact)
-      throw new FileError("UNSUPPORTED", `realpath ${path}: ${real.path} is not UTF-8`, { path });
+    const answer = await this.#ask("realpath", path, "fs/canonicalize", { path: uriOf(path) }, options);
+    const real = pathOf(answer.path);
+    if (!real.exact) throw fileError("UNSUPPORTED", "realpath", path, `${real.path} is not UTF-8`);
     return real.path;
   }
 
@@ -361,22 +327,7 @@ export class Files {
         pruneHiddenDirectories: options.pruneHiddenDirectories ?? false,
       },
     };
-    const found = await this.#ask("walk", path, "fs/walk", params, pick(options));
-    if (found.entries.length > params.options.maxEntries)
-      throw new ProtocolError(`walk ${path}: ${found.entries.length} entries, more than requested`);
-    const root = pathOf(params.path).path;
-    const entries = found.entries.map(({ path: uri, kind }) => ({ ...pathWithin(root, uri), kind }));
-    if (entries.some((entry) => entry.path === root))
-      throw new ProtocolError(`walk ${path}: the server listed the directory itself`);
-    const unnamed = entries.filter(({ exact }) => !exact);
-    return {
-      entries: entries.filter(({ exact }) => exact).map(({ path, kind }) => ({ path, kind })),
-      errors: [
-        ...found.errors.map(({ path: uri, message }) => ({ path: pathWithin(root, uri).path, message })),
-        ...unnamed.map(({ path }) => ({ path, message: "the name is not UTF-8" })),
-      ],
-      truncated: found.truncated,
-    };
+    return walkResultOf(path, params, await this.#ask("walk", path, "fs/walk", params, options));
   }
 
   /**
@@ -385,12 +336,16 @@ export class Files {
    */
   readStream(path: string, options: ReadStreamOptions = {}): AsyncGenerator<Uint8Array, void, undefined> {
     uriOf(path);
-    const { offset = 0 } = options;
-    if (!Number.isSafeInteger(offset) || offset < 0)
-      throw new UsageError(`offset must be a whole number, 0 or greater, not ${String(offset)}`);
-    const request = { ...pick(options), offset };
+    const { offset = 0, length = Infinity } = options;
+    for (const [name, value] of [
+      ["offset", offset],
+      ["length", length],
+    ] as const)
+      if (!(Number.isSafeInteger(value) || (name === "length" && value === Infinity)) || value < 0)
+        throw new UsageError(`${name} must be a whole number, 0 or greater, not ${String(value)}`);
+    const request = { ...options, offset, length };
     if (options.resume !== true) return this.#streams.read(path, request);
-    return readResumed(this.#streams, path, () => this.stat(path, pick(options)), request);
+    return this.#streams.readResumed(path, () => this.stat(path, options), request);
   }
 
   /**
@@ -404,20 +359,18 @@ export class Files {
     options: WriteOptions = {},
   ): Promise<number> {
     uriOf(path);
-    const mode = this.#modeFor("fs/chmod", options);
-    const request = pick(options);
-    if (await this.#streams.canWrite(request))
-      return this.#streams.write(path, source, { ...request, ...mode });
-    const bytes = await collectForMessage(path, source, request);
+    this.#modeFor("fs/chmod", options);
+    if (await this.#streams.canWrite(options)) return this.#streams.write(path, source, options);
+    const bytes = await collectForMessage(path, source, options);
     await this.write(path, bytes, options);
     return bytes.length;
   }
 
   /**
-   * Creates or replaces a file with the contents of a Blob, such as a file that the user of a page has chosen. Goes on
-   * where it was after a lost connection. Until it is complete, it is in a hidden file beside its place, whose name
-   * begins with `.exec-server-part-`; a failure leaves the old file. A server that does not announce `fs/openPart`,
-   * `fs/rename` and `fs/chmod` gets it in place, and from the beginning after a lost connection.
+   * Creates or replaces a file with the contents of a Blob, such as a file that the user of a page has chosen. Resumes
+   * where it stopped after a lost connection. Until it is complete, it is in a hidden file in the same directory, whose
+   * name begins with `.exec-server-part-`; a failure leaves the old file. A server that does not announce
+   * `fs/openPart`, `fs/rename` and `fs/chmod` gets it in place, and from the beginning after a lost connection.
    */
   async writeBlob(path: string, blob: Blob, options: WriteBlobOptions = {}): Promise<void> {
     uriOf(path);
@@ -443,15 +396,6 @@ export class Files {
     params: Params<M>,
     options: RequestOptions,
   ): Promise<Result<M>> {
-    try {
-      return await this.#caller.request(method, params, options);
-    } catch (error) {
-      throw toFileError(error, operation, path);
-    }
+    return withFileError(operation, path, this.#caller.request(method, params, options));
   }
-}
-
-/** The part of a method's options that a request accepts. */
-function pick({ signal }: RequestOptions): RequestOptions {
-  return signal === undefined ? {} : { signal };
 }

@@ -5,14 +5,14 @@ import type { FileStreams } from "./file-streams.ts";
 
 /** How a tree is copied between this machine and the server's. */
 export interface TreeOptions extends RequestOptions {
-  /** Is called when something was copied, and for each block of a large file. What it throws ends the copying. */
+  /** Called after each copied entry, and for each block of a large file. If it throws, the copy ends. */
   readonly onProgress?: (progress: TreeProgress) => void;
   /** Skips entries for which it returns false; a directory is skipped with its contents. */
   readonly filter?: (entry: TreeEntry) => boolean | Promise<boolean>;
   /**
-   * What becomes of symbolic links: `keep` copies them as links with the same text, `follow` copies what they lead to,
-   * `skip` leaves them out. Default: `keep`, which needs a server that announces `fs/symlink` and `fs/readLink` as soon
-   * as there is a link.
+   * How to treat symbolic links: `keep` copies them as links with the same text, `follow` copies their targets, `skip`
+   * leaves them out. Default: `keep`, which needs a server that announces `fs/symlink` and `fs/readLink` as soon as
+   * there is a link.
    */
   readonly symlinks?: "keep" | "follow" | "skip";
   /**
@@ -23,9 +23,9 @@ export interface TreeOptions extends RequestOptions {
   /** Number of files and directories processed at a time, 1 to 64. Default: 8. */
   readonly concurrency?: number;
   /**
-   * Leaves files alone that have the same contents already, and continues large files where an earlier copy, of this
-   * program or another one, was interrupted. Until they are complete, such files are in hidden files beside their place,
-   * whose names begin with `.exec-server-part-`. Needs a server that announces `fs/hash` and `fs/openPart`; others get
+   * Skips files that already have the same contents, and resumes large files where an earlier copy, of this program or
+   * another one, was interrupted. Until they are complete, such files are in hidden files in the same directory, whose
+   * names begin with `.exec-server-part-`. Needs a server that announces `fs/hash` and `fs/openPart`; others get
    * everything again. Default: false.
    */
   readonly resume?: boolean;
@@ -35,27 +35,26 @@ export interface TreeOptions extends RequestOptions {
    */
   readonly verify?: boolean;
   /**
-   * What becomes of symbolic links that are in the destination on a server: `follow` writes to what they lead to, as
-   * `cp -r` does, `replace` writes nothing through them: files take the place of links, and a link in the place of a
-   * directory is an error. `replace` needs a server that announces `fs/readDirectory.detailed`, and against links
-   * that appear meanwhile one that announces `fs/writeFile.noLinks`. On this machine links
-   * are never followed. Default: `follow`.
+   * How to treat symbolic links in the destination on a server: `follow` writes to their targets, as `cp -r` does;
+   * `replace` writes nothing through them: files replace links, and a link in place of a directory is an error.
+   * `replace` needs a server that announces `fs/readDirectory.detailed` and, against links that appear during the copy,
+   * `fs/writeFile.noLinks`. On this machine links are never followed. Default: `follow`.
    */
   readonly remoteLinks?: "follow" | "replace";
   /**
-   * Is called when something could not be copied; the others still are. What it throws ends the copying. Default: the
-   * first error ends the copying.
+   * Called when something could not be copied; the rest still is. If it throws, the copy ends. Default: the first error
+   * ends the copy.
    */
   readonly onError?: (error: FileError, path: string) => void;
   /**
-   * Makes a directory like the source instead of adding to it; links and modes are kept. Files are compared by size and
-   * SHA-256, as with `resume`. `filter` also protects what is in the destination. Needs a server that announces
-   * `fs/hash` and `fs/readDirectory.detailed`. Default: the source is merged into what is there.
+   * Makes a directory match the source instead of adding to it; links and modes are preserved. Files are compared by
+   * size and SHA-256, as with `resume`. `filter` also protects what is in the destination. Needs a server that
+   * announces `fs/hash` and `fs/readDirectory.detailed`. Default: the source is merged into the destination.
    */
   readonly mirror?: MirrorOptions;
 }
 
-/** How a directory is made like another one. */
+/** How to mirror a directory. */
 export interface MirrorOptions {
   /**
    * Removes what the source does not have, after everything else. If the source is empty, this is refused. What is
@@ -64,14 +63,14 @@ export interface MirrorOptions {
   readonly delete?: boolean;
   /** Removes everything if the source is empty. Default: false. */
   readonly deleteAll?: boolean;
-  /** Only reports what would be changed. Default: false. */
+  /** Only reports what would change. Default: false. */
   readonly dryRun?: boolean;
   /**
-   * Only these paths below the directory, each with everything in it; what else may differ is not looked at. Default:
+   * Only these paths below the directory, each with everything in it; other differences are ignored. Default:
    * everything.
    */
   readonly only?: readonly string[];
-  /** Is called before something is changed. What it throws ends the copying. */
+  /** Called before each change. If it throws, the copy ends. */
   readonly onChange?: (change: MirrorChange) => void;
 }
 
@@ -107,7 +106,7 @@ export interface TreeProgress {
   readonly same?: number;
   /** Present with `mirror`: what was deleted; a directory with everything in it counts as one. */
   readonly deleted?: number;
-  /** What was copied just now; see `TreeEntry`. */
+  /** The entry that was just copied; see `TreeEntry`. */
   readonly path: string;
 }
 
@@ -123,7 +122,7 @@ export interface TreeResult extends Omit<TreeProgress, "path"> {
 
 type ModeOptions = RequestOptions & { readonly mode?: number };
 
-/** What copying needs of `Files`. */
+/** Methods of `Files` that copying needs. */
 interface TreeFiles {
   stat(path: string, options: RequestOptions): Promise<FileStat>;
   realpath(path: string, options: RequestOptions): Promise<string>;
@@ -143,7 +142,7 @@ interface TreeFiles {
   readLink(path: string, options: RequestOptions): Promise<string>;
 }
 
-/** What copying needs of a session. */
+/** What copying needs from a session. */
 export interface TreeAccess {
   readonly files: TreeFiles;
   readonly streams: FileStreams;
@@ -159,13 +158,18 @@ export interface CopyEnd {
   readonly path: string;
 }
 
-/** What a copy may start from, and what it is called in errors. */
+/** What can be copied, and the name of the operation in errors. */
 export interface CopyKind {
   readonly operation: string;
   readonly only?: "directory";
 }
 
-/** Copies files and trees between servers and the machine that this program runs on. A browser has no such files. */
-export interface LocalTrees {
-  copy(from: CopyEnd, to: CopyEnd, kind: CopyKind, options: TreeOptions): Promise<TreeResult>;
-}
+/**
+ * Copies a file or a tree between servers and the machine that this program runs on. Browsers cannot access such files.
+ */
+export type LocalTrees = (
+  from: CopyEnd,
+  to: CopyEnd,
+  kind: CopyKind,
+  options: TreeOptions,
+) => Promise<TreeResult>;

@@ -4,6 +4,8 @@ import { type ChildCommand, startChild } from "../../transport/child.ts";
 import type { Transport } from "../../transport/transport.ts";
 import { connectWebSocket } from "../../transport/websocket/connect-websocket.ts";
 import { type ConnectOptions, connectTimeout, openHost } from "./open-host.ts";
+import { checkExecutorKey, type RelayTarget, relayTargetOf } from "./relay-url.ts";
+import { checkTarget } from "../link/check-target.ts";
 import { checkClientTls, type ClientTls, readClientTls } from "../link/client-tls.ts";
 import {
   inProcess,
@@ -13,7 +15,7 @@ import {
   transportConnector,
   headerToken,
 } from "../link/connectors.ts";
-import { localTrees } from "../files/local/index.ts";
+import { copyTree } from "../files/local/copy-tree.ts";
 import type { Host } from "./host.ts";
 
 /** A command that serves on its stdin and stdout. Its process group ends with the client. */
@@ -27,14 +29,15 @@ export interface FleetTarget {
 }
 
 /**
- * Where a server is: its URL, a command to start, an executor of a fleet, a transport, a function that opens transports,
- * or the server itself.
+ * Where a server is: its URL, a command to start, an executor of a fleet or behind a relay, a transport, a function that
+ * opens transports, or the server itself.
  */
 export type ConnectTarget =
   | string
   | URL
   | ServerCommand
   | FleetTarget
+  | RelayTarget
   | Transport
   | OpenTransport
   | InProcessServer;
@@ -49,7 +52,7 @@ export interface NodeConnectOptions extends ConnectOptions, ClientTls {}
 export async function connect(target: ConnectTarget, options: NodeConnectOptions = {}): Promise<Host> {
   const { open, resumable } = transportsTo(target, options);
   const connector = transportConnector(open, { resumable, onMessage: options.onMessage });
-  return openHost(connector, options, localTrees);
+  return openHost(connector, options, copyTree);
 }
 
 /** How to reach a server. */
@@ -57,10 +60,12 @@ export function transportsTo(
   target: ConnectTarget,
   options: NodeConnectOptions,
 ): { readonly open: OpenTransport; readonly resumable: boolean } {
+  checkTarget(target);
   if (typeof target === "string" || target instanceof URL)
-    return { resumable: true, open: webSockets(String(target), options) };
+    return { resumable: true, open: atUrl(String(target), options) };
   if (typeof target === "function") return { resumable: true, open: target };
   if ("fleet" in target) return { resumable: true, open: executors(target, options) };
+  if ("relay" in target) return { resumable: true, open: throughRelay(target, options) };
   if (isTransport(target)) return { resumable: false, open: async () => target };
   if ("accept" in target) return { resumable: false, open: inProcess(target) };
   const logger = options.logger ?? silentLogger;
@@ -75,6 +80,33 @@ function executors({ fleet, id }: FleetTarget, options: NodeConnectOptions): Ope
     const { reach } = await import("../../fleet/reach.ts");
     return reach(fleet, id, { token, timeoutMs, signal });
   };
+}
+
+function throughRelay(target: RelayTarget, options: NodeConnectOptions): OpenTransport {
+  const token = options.token === undefined ? undefined : headerToken(options.token);
+  if (typeof target.executorKey === "string") checkExecutorKey(target.executorKey);
+  checkClientTls(target.relay.replace(/^http/i, "ws"), options);
+  const timeoutMs = connectTimeout(options);
+  let reach: ((signal: AbortSignal, since: number) => Promise<Transport>) | undefined;
+  return async (signal) => {
+    const since = performance.now();
+    if (reach === undefined) {
+      // Only a relay needs its cryptography.
+      const { relayReach } = await import("../../relay/reach.ts");
+      reach = await relayReach({
+        ...target,
+        ...(token === undefined ? {} : { token }),
+        timeoutMs,
+        tls: readClientTls(options),
+      });
+    }
+    return reach(signal, since);
+  };
+}
+
+function atUrl(url: string, options: NodeConnectOptions): OpenTransport {
+  const relay = relayTargetOf(url);
+  return relay === undefined ? webSockets(url, options) : throughRelay(relay, options);
 }
 
 function webSockets(url: string, options: NodeConnectOptions): OpenTransport {

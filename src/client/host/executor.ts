@@ -8,7 +8,7 @@ export interface Executor {
   readonly version?: string;
   /** Processes that run. */
   readonly running: number;
-  /** How many more it is meant to run. */
+  /** How many more processes it should run. */
   readonly free: number;
   /** Load of its machine in the last minute, for each core. */
   readonly load: number;
@@ -22,14 +22,14 @@ export interface Executor {
 export interface ExecutorChange {
   /** `changed` also if another executor of the same name has replaced it. */
   readonly kind: "joined" | "changed" | "left";
-  /** As it is now. One that has left: as it was last. */
+  /** Its current state, or its last one if it has left. */
   readonly executor: Executor;
 }
 
-/** What others may know of a beat. */
-export function executorOf({ run: _run, state, ...told }: Beat): Executor {
+/** The public part of a beat. */
+export function executorOf({ run: _run, state, ...report }: Beat): Executor {
   // The last beat of an executor is never listed.
-  return { ...told, state: state === "gone" ? "draining" : state };
+  return { ...report, state: state === "gone" ? "draining" : state };
 }
 
 /** Whether an executor has all of these labels. */

@@ -5,7 +5,7 @@ import type { FleetAddress } from "../../fleet/fleet-address.ts";
 import type { FleetLink } from "../../fleet/fleet-link.ts";
 import { transportConnector, headerToken } from "../link/connectors.ts";
 import { type ConnectOptions, connectTimeout, openHost } from "./open-host.ts";
-import { localTrees } from "../files/local/index.ts";
+import { copyTree } from "../files/local/copy-tree.ts";
 import type { Host } from "./host.ts";
 import { ObservedState } from "../calls/observed-state.ts";
 import { needs } from "../calls/unsupported.ts";
@@ -29,15 +29,15 @@ export interface Fleet extends AsyncDisposable {
   /** Calls `watcher` on every change of the list, until the returned function is called. */
   watch(watcher: (change: ExecutorChange) => void): () => void;
   /**
-   * The ready executor with these labels that has the most free slots, then the least load. Those that were picked since
-   * they last reported count as busier. Throws an ExecError with the code NOT_FOUND if there is none.
+   * The ready executor with these labels that has the most free slots, then the least load. Executors picked since
+   * their last report count as busier. Throws an ExecError with the code NOT_FOUND if there is none.
    */
   pick(options?: PickOptions): Executor;
-  /** Connects to an executor. The options are those of the fleet, unless others are given. */
+  /** Connects to an executor. Options that are not given come from the fleet. */
   connect(id: string, options?: ConnectOptions): Promise<Host>;
   /**
-   * Keeps new work from an executor: `pick` passes over it. What runs there goes on. Lasts until `uncordon`, or until its
-   * server ends. The token must have the right to `server/cordon`. Resolves when the list shows it.
+   * Stops new work for an executor: `pick` passes over it. What runs there keeps running. Lasts until `uncordon`, or
+   * until its server ends. The token must have the right to `server/cordon`. Resolves when the list shows it.
    */
   cordon(id: string): Promise<void>;
   uncordon(id: string): Promise<void>;
@@ -65,7 +65,7 @@ class OpenFleet implements Fleet {
   readonly #hosts = new Set<Host>();
   /** Attempts to connect. */
   readonly #attempts = new Set<AbortController>();
-  /** How often an executor was picked since this report. */
+  /** Number of times an executor was picked since this report. */
   readonly #picks = new WeakMap<Beat, number>();
   #closing: Promise<void> | undefined;
 
@@ -110,8 +110,8 @@ class OpenFleet implements Fleet {
     return picked;
   }
 
-  async connect(id: string, given: ConnectOptions = {}): Promise<Host> {
-    const { signal, ...options } = { ...this.#options, ...given };
+  async connect(id: string, overrides: ConnectOptions = {}): Promise<Host> {
+    const { signal, ...options } = { ...this.#options, ...overrides };
     const token = options.token === undefined ? undefined : headerToken(options.token);
     const timeoutMs = connectTimeout(options);
     const connector = transportConnector(
@@ -119,7 +119,7 @@ class OpenFleet implements Fleet {
       { resumable: true, onMessage: options.onMessage },
     );
     return this.#whileOpen(signal, async (attempt) => {
-      const host = await openHost(connector, { ...options, signal: attempt }, localTrees);
+      const host = await openHost(connector, { ...options, signal: attempt }, copyTree);
       if (this.#closing !== undefined) {
         await host.close();
         throw isClosed();
@@ -151,7 +151,7 @@ class OpenFleet implements Fleet {
     await using host = await this.connect(id);
     needs(host, "server/cordon");
     await host.request("server/cordon", { cordoned });
-    // An executor that was already cordoned announces nothing, and its last beat may be older than what it runs.
+    // An executor that was already cordoned does not announce a change, and its last beat may be outdated.
     await this.#link.refresh();
   }
 

@@ -1,37 +1,43 @@
 import { randomId } from "../../base/random-id.ts";
+import { defined } from "../../base/defined.ts";
 import { ExecError, ProtocolError, UsageError } from "../../base/errors.ts";
 import type { EnvironmentInfo } from "../../protocol/environment.ts";
 import type { MethodName, Params, Result } from "../../protocol/index.ts";
 import type { ListedProcess } from "../../protocol/process-extensions.ts";
 import type { Caller, RequestOptions } from "../calls/caller.ts";
 import { asText } from "../calls/wire-bytes.ts";
-import { collect, type Collected, type CollectOptions } from "../process/collect.ts";
-import { feed } from "../process/feed.ts";
+import {
+  collect,
+  type Collected,
+  type CollectOptions,
+  feed,
+  type OutputCallbacks,
+} from "../process/collect.ts";
 import { createFetch } from "../http/fetch.ts";
 import { Files } from "../files/files.ts";
 import type { LocalTrees } from "../files/trees.ts";
 import { type InputSource, isInputSource } from "../process/input-source.ts";
-import { RemoteProcess } from "../process/remote-process.ts";
+import type { RemoteProcess } from "../process/remote-process.ts";
 import type { HostEvent } from "../session/event-feed.ts";
 import type { ClientSession, SessionState } from "../session/session.ts";
 import type { SessionEnd } from "../calls/session-end.ts";
 import { shellScript, type ShellValue } from "../process/shell-script.ts";
-import { attachKept, type AttachKeptOptions } from "../process/attach-kept.ts";
-import { startProcess } from "../process/start.ts";
+import { attachKept, type AttachKeptOptions, attachProcess } from "../process/attach-kept.ts";
+import { endProcess, startProcess } from "../process/start.ts";
 import {
-  type Argv,
+  type Command,
   type StartOptions,
   startParams,
   type TerminalOptions,
   argvWithInputLength,
   withTerminalSize,
 } from "../process/start-request.ts";
-import { unsupported } from "../calls/unsupported.ts";
+import { needs, unsupported } from "../calls/unsupported.ts";
 import { openTcpStream, type TcpOptions, type TcpStream } from "../tcp/tcp-stream.ts";
 import { abortable } from "../../base/deadlines.ts";
 
 /** How to run a command to its end. */
-export interface RunOptions extends Omit<StartOptions, "stdin">, CollectOptions {
+export interface RunOptions extends Omit<StartOptions, "stdin">, CollectOptions, OutputCallbacks {
   /** Written to stdin, which is then closed. */
   readonly input?: string | Uint8Array | InputSource;
   /** Rejects with a CommandError unless the exit status is 0. */
@@ -44,13 +50,13 @@ export interface ShellOptions extends RunOptions {
   readonly shell?: string;
 }
 
-/** More than any server has: it lists thousands of processes in one. */
+/** More than any server needs: it lists thousands of processes in one part. */
 const MAX_LIST_PARTS = 1_024;
 
 /** Which processes to list, and what about them. */
 export interface ListOptions {
   readonly scope?: "session" | "kept" | "server";
-  /** Also what they use. */
+  /** Also return their resource usage. */
   readonly usage?: boolean;
 }
 
@@ -142,12 +148,12 @@ export class Host implements Caller, AsyncDisposable {
     return asText(await this.#session.request(method, params, options));
   }
 
-  /** Runs a command to its end and returns its output. */
-  async run(argv: Argv | readonly string[], options: RunOptions = {}): Promise<RunResult> {
-    const { input, check = false, maxOutputBytes, ...rest } = options;
+  /** Runs a program with its arguments, or a line for the shell, to its end and returns its output. */
+  async run(command: Command, options: RunOptions = {}): Promise<RunResult> {
+    const { input, check = false, maxOutputBytes, onStdout, onStderr, ...rest } = options;
     const params = startParams(
       this.#session,
-      argv,
+      command,
       { ...rest, stdin: input === undefined ? "none" : "pipe" },
       false,
     );
@@ -157,7 +163,7 @@ export class Host implements Caller, AsyncDisposable {
       throw unsupported("process/closeStdin, which a stream as input needs");
     const route = this.#session.register(params.processId);
     const { signal } = options;
-    const collected = collect(route, { ...(maxOutputBytes === undefined ? {} : { maxOutputBytes }), signal });
+    const collected = collect(route, defined({ maxOutputBytes, onStdout, onStderr, signal }));
     collected.catch(() => {});
     const process = await startProcess(
       this.#session,
@@ -167,10 +173,16 @@ export class Host implements Caller, AsyncDisposable {
       signal,
       { route, asked: params },
     );
-    const result = await (bytes === undefined
-      ? abortable(collected, signal)
-      : feed(process, bytes, { close: closes, signal }, collected));
-    if (check && result.exitCode !== 0) throw new CommandError(argv, result);
+    const ended =
+      bytes === undefined
+        ? abortable(collected, signal)
+        : feed(process, bytes, { close: closes, signal }, collected);
+    const result = await ended.catch((error: unknown) => {
+      // A callback, or the source of the input, has failed; an abort ends the process itself.
+      if (signal?.aborted !== true) endProcess(this.#session, process);
+      throw error;
+    });
+    if (check && result.exitCode !== 0) throw new CommandError(params.argv, result);
     return result;
   }
 
@@ -200,15 +212,15 @@ export class Host implements Caller, AsyncDisposable {
   }
 
   /** Starts a process and returns while it runs. */
-  async start(argv: Argv | readonly string[], options: StartOptions = {}): Promise<RemoteProcess> {
-    const params = startParams(this.#session, argv, options, false);
+  async start(command: Command, options: StartOptions = {}): Promise<RemoteProcess> {
+    const params = startParams(this.#session, command, options, false);
     // Awaited, so that the stack of its errors names the caller.
     return await startProcess(this.#session, params, options.signal);
   }
 
-  /** Starts a process on a terminal of its own. */
-  async terminal(argv: Argv | readonly string[], options: TerminalOptions = {}): Promise<RemoteProcess> {
-    const asked = startParams(this.#session, argv, options, true);
+  /** Starts a process on its own terminal. */
+  async terminal(command: Command, options: TerminalOptions = {}): Promise<RemoteProcess> {
+    const asked = startParams(this.#session, command, options, true);
     const params = withTerminalSize(this.#session, asked, options);
     return await startProcess(this.#session, params, options.signal, { asked });
   }
@@ -216,17 +228,17 @@ export class Host implements Caller, AsyncDisposable {
   /**
    * Lists this session's processes, running and recently ended; with the scope `kept`, the kept processes of this
    * principal; with the scope `server`, those and the processes of all sessions, if the server allows it. With `usage`,
-   * running ones have their processor time and memory, on a server that can tell.
+   * running ones include their CPU time and memory, if the server reports them.
    */
   async processes({ scope, usage = false }: ListOptions = {}): Promise<ListedProcess[]> {
-    if (!this.supports("process/list")) throw unsupported("process/list");
+    needs(this, "process/list");
     if (scope === "kept" && !this.supports("process/start.keep")) throw unsupported("kept processes");
     const wantsUsage = usage && this.supports("process/list.usage");
     const params = { ...(scope === undefined ? {} : { scope }), ...(wantsUsage ? { usage } : {}) };
     const inParts = this.supports("process/list.after");
     const all: ListedProcess[] = [];
     for (let parts = 0, more = true; more; parts += 1) {
-      if (parts === MAX_LIST_PARTS) throw new ProtocolError("process/list: the list has no end");
+      if (parts === MAX_LIST_PARTS) throw new ProtocolError("process/list: the list never ends");
       const { startedAtMs, pid } = all.at(-1) ?? { startedAtMs: 0, pid: 0 };
       const answer = await this.#session.request("process/list", {
         ...params,
@@ -240,15 +252,10 @@ export class Host implements Caller, AsyncDisposable {
 
   /** Follows a process that another client of a resumed session has started. */
   async adopt(processId: string, { tty = false }: { tty?: boolean } = {}): Promise<RemoteProcess> {
-    const route = this.#session.register(processId);
-    try {
+    return await attachProcess(this.#session, processId, async (route) => {
       await route.catchUp();
-      route.started = true;
-    } catch (error) {
-      this.#session.unregister(route, { orphan: false });
-      throw error;
-    }
-    return new RemoteProcess(this.#session, route, { tty });
+      return { tty };
+    });
   }
 
   /**
@@ -256,21 +263,11 @@ export class Host implements Caller, AsyncDisposable {
    * written to or ended, and it does not wait for this reader: output that the reader is too slow for is a gap.
    */
   async attach(sessionId: string, processId: string): Promise<RemoteProcess> {
-    if (!this.supports("process/attach")) throw unsupported("process/attach");
-    const route = this.#session.register(randomId());
-    try {
-      const { tty } = await this.#session.request("process/attach", {
-        sessionId,
-        processId,
-        as: route.processId,
-        fromSeq: 1,
-      });
-      route.started = true;
-      return new RemoteProcess(this.#session, route, { tty });
-    } catch (error) {
-      this.#session.unregister(route, { orphan: false });
-      throw error;
-    }
+    needs(this, "process/attach");
+    const params = { sessionId, processId, fromSeq: 1 };
+    return await attachProcess(this.#session, randomId(), (route) =>
+      this.#session.request("process/attach", { ...params, as: route.processId }),
+    );
   }
 
   /**
@@ -288,11 +285,11 @@ export class Host implements Caller, AsyncDisposable {
    * bring back.
    */
   async connectTcp(host: string, port: number, options: TcpOptions = {}): Promise<TcpStream> {
-    if (!this.supports("tcp/connect")) throw unsupported("tcp/connect");
+    needs(this, "tcp/connect");
     return await openTcpStream(this.#session, { host, port }, options);
   }
 
-  /** Ends the session, kills what it still runs, except kept processes, and closes the connection. */
+  /** Ends the session, kills its processes that are still running, except kept ones, and closes the connection. */
   close(): Promise<void> {
     return this.#session.close();
   }

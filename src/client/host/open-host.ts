@@ -1,6 +1,6 @@
 import { checkDuration } from "../../base/duration.ts";
 import { type Logger, silentLogger } from "../../base/logger.ts";
-import type { Connector } from "../link/connector.ts";
+import type { Connector } from "../link/connectors.ts";
 import { RECOVERY_TIMEOUT_MS } from "../link/recovery-budget.ts";
 import type { LocalTrees } from "../files/trees.ts";
 import { Host } from "./host.ts";
@@ -19,7 +19,7 @@ export interface ConnectOptions {
   /** Timeout for the handshake that follows. Default: 10 s. */
   readonly initializeTimeoutMs?: number;
   /**
-   * How long a session may be without a connection before it is given up. Default: 50 s; servers keep a session for 80
+   * How long a session may be without a connection before it is abandoned. Default: 50 s; servers keep a session for 80
    * s. Connections that end immediately use it up too: a connection restores only as much time as it lasted.
    */
   readonly recoveryTimeoutMs?: number;
@@ -39,9 +39,7 @@ export interface ConnectOptions {
   readonly signal?: AbortSignal;
   /** Receives what no caller learns of: stderr of a started server, failed reconnection attempts. */
   readonly logger?: Logger;
-  /**
-   * Is given every message of the wire as text, for debugging; it costs speed. A server in this program has no messages.
-   */
+  /** Called with every message as text, for debugging; it costs speed. A server in this program has no messages. */
   readonly onMessage?: (direction: "sent" | "received", text: string) => void;
 }
 

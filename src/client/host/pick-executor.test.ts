@@ -7,10 +7,10 @@ const IDLE: Executor = { id: "a", labels: {}, running: 0, free: 4, load: 0.5, st
 function pick(
   executors: Partial<Executor>[],
   labels: Record<string, string> = {},
-  given: (id: string) => number = () => 0,
+  reserved: (id: string) => number = () => 0,
 ): string {
   const all = executors.map((executor) => ({ ...IDLE, ...executor }));
-  return pickExecutor(all, { labels }, given).id;
+  return pickExecutor(all, { labels }, reserved).id;
 }
 
 test("the executor with the most free slots is picked, then the one with the least load, then the first", () => {
@@ -29,8 +29,8 @@ test("executors without a free slot are picked if there are no others", () => {
 });
 
 test("an executor that has been given work counts as busier", () => {
-  const given = (id: string): number => (id === "a" ? 2 : 0);
-  expect(pick([{ id: "a" }, { id: "b", free: 3 }], {}, given)).toBe("b");
+  const reserved = (id: string): number => (id === "a" ? 2 : 0);
+  expect(pick([{ id: "a" }, { id: "b", free: 3 }], {}, reserved)).toBe("b");
 });
 
 test("only ready executors with all of the labels are picked", () => {

@@ -12,17 +12,17 @@ export interface PickOptions {
 
 /**
  * The executor with the most free slots, then with the least load, among those that are ready and have the labels.
- * `given` counts the work that an executor was picked for, but does not know of yet. Throws an ExecError with NOT_FOUND.
+ * `picksOf` counts the picks of an executor that it does not know of yet. Throws an ExecError with NOT_FOUND.
  */
 export function pickExecutor(
   executors: readonly Executor[],
   { labels = {} }: PickOptions,
-  given: (id: string) => number,
+  picksOf: (id: string) => number,
 ): Executor {
   const matching = executors.filter((executor) => hasLabels(executor, labels));
   const [first, ...others] = matching.filter(({ state }) => state === "ready");
   if (first === undefined) throw new ExecError("NOT_FOUND", noneReason(executors, matching, labels));
-  const room = ({ id, free }: Executor): number => free - given(id);
+  const room = ({ id, free }: Executor): number => free - picksOf(id);
   return others.reduce(
     (best, next) =>
       room(next) > room(best) || (room(next) === room(best) && next.load < best.load) ? next : best,

@@ -35,9 +35,9 @@ async function* decompress(
   if (first.done) return;
   const { readable, writable } = new DecompressionStream(formatOf(coding, first.value));
   // The platform's types refuse bytes that might be shared between threads; bytes from a message never are.
-  const writer = writable.getWriter() as unknown as Writer;
+  const writer = writable.getWriter() as unknown as WritableStreamDefaultWriter<Uint8Array>;
   const reader = readable.getReader();
-  for (const { closed } of [writer, reader]) closed.catch(() => {}); // Reads and writes tell.
+  for (const { closed } of [writer, reader]) closed.catch(() => {}); // Reads and writes report it.
   const sourceFailures: unknown[] = [];
   void feed(iterator, first.value, writer, (error) => sourceFailures.push(error));
   try {
@@ -48,27 +48,20 @@ async function* decompress(
     }
   } catch (error) {
     if (sourceFailures.length > 0) throw sourceFailures[0];
-    throw new TypeError(`the body is not what its content-encoding says: ${(error as Error).message}`, {
+    throw new TypeError(`the body does not match its content-encoding: ${(error as Error).message}`, {
       cause: error,
     });
   } finally {
     void iterator.return?.();
-    reader.cancel().catch(() => {}); // It has failed already.
+    reader.cancel().catch(() => {}); // It has already failed.
   }
-}
-
-interface Writer {
-  readonly closed: Promise<unknown>;
-  write(bytes: Uint8Array): Promise<void>;
-  close(): Promise<void>;
-  abort(reason: unknown): Promise<void>;
 }
 
 /** Passes the source on piece by piece. The reader reports failures of the writer. */
 async function feed(
   iterator: AsyncIterator<Uint8Array>,
   first: Uint8Array,
-  writer: Writer,
+  writer: WritableStreamDefaultWriter<Uint8Array>,
   onSourceFailure: (error: unknown) => void,
 ): Promise<void> {
   let step: IteratorResult<Uint8Array> = { done: false, value: first };
@@ -82,11 +75,11 @@ async function feed(
       step = await iterator.next();
     } catch (error) {
       onSourceFailure(error);
-      await writer.abort(error).catch(() => {}); // It has failed already.
+      await writer.abort(error).catch(() => {}); // It has already failed.
       return;
     }
   }
-  await writer.close().catch(() => {}); // A body that is cut short; the reader tells.
+  await writer.close().catch(() => {}); // A body that is cut short; the reader reports it.
 }
 
 /** "deflate" means a zlib header, but some servers omit it; the first byte shows which. */

@@ -36,12 +36,12 @@ export async function readRequest(input: FetchInput, init: FetchInit): Promise<F
   const base = typeof input === "string" || input instanceof URL ? undefined : input;
   const signal = (init.signal === undefined ? base?.signal : init.signal) ?? undefined;
   signal?.throwIfAborted();
-  const url = parseUrl(typeof input === "string" || input instanceof URL ? input : input.url);
+  const url = parseUrl(typeof input === "string" || input instanceof URL ? String(input) : input.url);
   const method = parseMethod(init.method ?? base?.method ?? "GET");
   const redirect = init.redirect ?? base?.redirect ?? "follow";
   if (redirect !== "follow" && redirect !== "manual" && redirect !== "error")
     throw new TypeError(`redirect must be follow, manual or error, not ${String(redirect)}`);
-  if (init.integrity) throw new TypeError("integrity is not supported: nothing here would check it");
+  if (init.integrity) throw new TypeError("integrity is not supported: nothing would verify it");
   const headers = new Headers(init.headers ?? base?.headers);
   const content = await readContent(base, init, { method, signal });
   if (content?.type !== undefined && !headers.has("content-type")) headers.set("content-type", content.type);
@@ -52,9 +52,9 @@ export async function readRequest(input: FetchInput, init: FetchInit): Promise<F
   return { method, url, headers, body: content?.bytes, redirect, signal };
 }
 
-function parseUrl(given: string | URL): string {
-  if (!URL.canParse(String(given))) throw new TypeError(`not an absolute URL: ${String(given)}`);
-  const url = new URL(given);
+function parseUrl(text: string): string {
+  if (!URL.canParse(text)) throw new TypeError(`not an absolute URL: ${text}`);
+  const url = new URL(text);
   if (url.protocol !== "http:" && url.protocol !== "https:")
     throw new TypeError(`only http and https URLs can be fetched, not ${url.protocol}`);
   url.hash = "";
@@ -78,15 +78,15 @@ async function readContent(
   init: FetchInit,
   { method, signal }: { method: string; signal: AbortSignal | undefined },
 ): Promise<Content | undefined> {
-  const given = init.body ?? undefined;
-  if (given === undefined && !base?.body) {
+  const body = init.body ?? undefined;
+  if (body === undefined && !base?.body) {
     if (base?.bodyUsed) throw new TypeError("the body of the Request has already been used");
     return undefined;
   }
   if (method === "GET" || method === "HEAD") throw new TypeError(`a ${method} request cannot have a body`);
   // A Response accepts every kind of body and reports its type.
-  const source = given === undefined ? base! : new Response(given);
-  const type = given === undefined ? undefined : (source.headers.get("content-type") ?? undefined);
+  const source = body === undefined ? base! : new Response(body);
+  const type = body === undefined ? undefined : (source.headers.get("content-type") ?? undefined);
   return { bytes: await readAll(source, signal), type };
 }
 
@@ -100,7 +100,7 @@ async function readAll(source: Request | Response, signal: AbortSignal | undefin
       const { done, value } = await abortable(reader.read(), signal);
       if (done) break;
       if (!(value instanceof Uint8Array))
-        throw new TypeError(`a stream of a body is made of Uint8Array pieces, not of ${typeof value}`);
+        throw new TypeError(`a body stream must yield Uint8Array chunks, not ${typeof value}`);
       length += value.length;
       if (length > MAX_BYTES_IN_MESSAGE)
         throw new TypeError(
@@ -109,7 +109,7 @@ async function readAll(source: Request | Response, signal: AbortSignal | undefin
       pieces.push(value);
     }
   } catch (error) {
-    void reader.cancel(error).catch(() => {}); // The first failure is the one to tell.
+    void reader.cancel(error).catch(() => {}); // The first failure is the one to report.
     throw error;
   }
   return joinBytes(pieces);

@@ -77,9 +77,9 @@ describe("fetch", () => {
     ["Delete", "DELETE"],
     ["patch", "patch"],
     ["PROPFIND", "PROPFIND"],
-  ])("the method %s is sent as %s", async (given, sent) => {
+  ])("the method %s is sent as %s", async (requestedMethod, sent) => {
     const { fetch, requests } = fakeServer();
-    await fetch(PAGE, { method: given });
+    await fetch(PAGE, { method: requestedMethod });
     expect(requests[0]!.method).toBe(sent);
   });
 
@@ -113,7 +113,7 @@ describe("fetch", () => {
     ["another scheme", "ftp://x/", {}, "only http and https URLs can be fetched, not ftp:"],
     ["a body with GET", PAGE, { body: "x" }, "a GET request cannot have a body"],
     ["CONNECT", PAGE, { method: "connect" }, "the method connect cannot be fetched"],
-    ["integrity", PAGE, { integrity: "sha256-x" }, "integrity is not supported: nothing here would check it"],
+    ["integrity", PAGE, { integrity: "sha256-x" }, "integrity is not supported: nothing would verify it"],
     ["a header name", PAGE, { headers: { "a b": "" } }, /a b/],
   ])("%s is a TypeError before anything is sent", async (_, url, init, message) => {
     const { fetch, requests, bodies } = fakeServer();
@@ -271,7 +271,7 @@ describe("fetch", () => {
     expect(cancelled).toEqual(["http-1"]);
   });
 
-  it("a response that nobody holds any more gives its place back", async () => {
+  it("a response that was garbage collected gives its place back", async () => {
     setFlagsFromString("--expose-gc");
     const collect = runInNewContext("gc") as () => void;
     const { fetch, send, bodies, cancelled } = fakeServer();

@@ -11,18 +11,18 @@ const REDIRECT_STATUSES = [301, 302, 303, 307, 308];
 const NULL_BODY_STATUSES = [204, 205, 304];
 
 /**
- * An abandoned body must not keep its share of the common queue. What is registered is the source of a stream: browsers
- * collect the object of a stream that is still being read, and make another one when it is needed.
+ * Frees an abandoned body's share of the common queue. The source of the stream is registered: browsers collect the
+ * object of a stream that is still being read, and create another one when needed.
  */
 const abandonedBodies = new FinalizationRegistry<BodyStream>((body) => void body.return());
 
 /**
- * A `fetch` whose requests leave from the server's machine. It differs from the platform's as follows. There are no
+ * A `fetch` whose requests are made by the server's machine. It differs from the platform's as follows. There are no
  * cookies, no cache and no CORS, and all headers except those of the connection are sent as given. `url` is the
- * requested one, because the wire does not report where redirects led. `redirect: "manual"` returns the response
+ * requested one, because the wire does not report the target of redirects. `redirect: "manual"` returns the response
  * itself. A request body is sent in one message of up to 47 MiB. `integrity` is refused. gzip and deflate are
  * decompressed; other content encodings are passed through. Reading a response body slowly applies back-pressure to the
- * upstream server, if the server supports it; beyond 16 MiB of unread data it fails.
+ * upstream server, if the server supports it; otherwise it fails beyond 16 MiB of unread data.
  */
 export function createFetch(caller: Caller, bodies: HttpBodies): typeof fetch {
   return async (input, init) => {
@@ -79,14 +79,12 @@ function toResponse(request: FetchRequest, head: Result<"http/request">, body: B
   return withUrl(new Response(readable, { status, headers }), request.url);
 }
 
-function toHeaders({ headers: given }: Result<"http/request">): Headers {
-  const headers = new Headers();
+function toHeaders({ headers }: Result<"http/request">): Headers {
   try {
-    for (const { name, value } of given) headers.append(name, value);
+    return new Headers(headers.map(({ name, value }): [string, string] => [name, value]));
   } catch (cause) {
     throw new ProtocolError("the response has an invalid header", { cause });
   }
-  return headers;
 }
 
 /** Takes nothing from the body before it is requested. */
@@ -116,7 +114,7 @@ function toReadable(body: BodyStream, contentEncoding: string | null): ReadableS
   return new ReadableStream(source);
 }
 
-/** A constructed Response has no URL, and neither has its clone. */
+/** A constructed Response has no URL, and neither does its clone. */
 function withUrl(response: Response, url: string): Response {
   const clone = (): Response => withUrl(Response.prototype.clone.call(response), url);
   return Object.defineProperties(response, { url: { value: url }, clone: { value: clone } });

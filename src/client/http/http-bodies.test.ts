@@ -93,7 +93,7 @@ describe("HttpBodies", () => {
     expect((await readUntilFailure(two)).error.message).toMatch(/received seq 0, expected 1$/);
   });
 
-  it("an error that the server tells comes behind the data, also that of its own delta", async () => {
+  it("an error from the server comes after the data, also that of its own delta", async () => {
     const bodies = new HttpBodies();
     const stream = bodies.open();
     bodies.receive(delta("http-1", 1, "ab"));

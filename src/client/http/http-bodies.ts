@@ -21,7 +21,7 @@ type BodyDelta = NotificationParams<"http/request/bodyDelta">;
 
 /** Callbacks to the owner of the streams. */
 export interface HttpBodiesOptions {
-  /** Called with the id of a stream that is no longer wanted, so that the server can be asked to stop. */
+  /** Called with the id of an abandoned stream, so that the server can be asked to stop. */
   readonly cancel?: (requestId: string) => void;
   /** Asks the server to pause a stream whose reader is behind, or to resume it. */
   readonly hold?: (requestId: string, on: boolean) => void;
@@ -212,7 +212,7 @@ export class BodyStream implements AsyncIterableIterator<Uint8Array> {
     this.#failure = { error: new ProtocolError(message) };
   }
 
-  /** False if there is no room, which ends this stream. */
+  /** Returns false if there is no room, which ends this stream. */
   #accept(bytes: Uint8Array): boolean {
     const reader = this.#readers.shift();
     if (reader !== undefined) {

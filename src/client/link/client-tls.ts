@@ -3,11 +3,11 @@ import { UsageError } from "../../base/errors.ts";
 import type { ClientTlsMaterial } from "../../transport/websocket/connect-websocket.ts";
 
 /**
- * Certificates for `wss://`. Each is a path, whose file is read for every connection, or PEM text, which starts with
+ * Certificates for `wss://` and `relay+https://`. Each is a path, whose file is read for every connection, or PEM text, which starts with
  * `-----BEGIN`.
  */
 export interface ClientTls {
-  /** Authorities that may have signed the server's certificate. Default: those that Node knows. */
+  /** Authorities that may have signed the server's certificate. Default: Node's own list. */
   readonly ca?: string;
   /** Certificate of this client, for servers that require one, with `key`. */
   readonly cert?: string;
@@ -18,9 +18,9 @@ export interface ClientTls {
 /** Throws a UsageError for options that make no sense together. */
 export function checkClientTls(url: string, { ca, cert, key }: ClientTls): void {
   if ((cert === undefined) !== (key === undefined))
-    throw new UsageError("a client certificate needs both: `cert` and `key`");
+    throw new UsageError("a client certificate needs both `cert` and `key`");
   if ((ca ?? cert) !== undefined && !/^wss:/i.test(url))
-    throw new UsageError("`ca`, `cert` and `key` need a URL with wss://");
+    throw new UsageError("`ca`, `cert` and `key` need a URL with wss:// or relay+https://");
 }
 
 /** Reads the files. Throws a UsageError if one cannot be read. */
@@ -41,5 +41,5 @@ function readPem(name: string, value: string): string {
     throw new UsageError(`cannot read \`${name}\` in ${value}: ${(error as Error).message}`);
   }
   if (text.includes("-----BEGIN")) return text;
-  throw new UsageError(`\`${name}\` in ${value} is no PEM file`);
+  throw new UsageError(`\`${name}\` in ${value} is not a PEM file`);
 }

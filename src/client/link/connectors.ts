@@ -2,8 +2,16 @@ import { UsageError } from "../../base/errors.ts";
 import { createMemoryPair } from "../../transport/memory.ts";
 import { openTransportLink } from "./transport-link.ts";
 import type { Transport } from "../../transport/transport.ts";
-import type { Connector } from "./connector.ts";
+import type { Link, LinkEvents } from "../../rpc/link.ts";
 import { observed, type OnMessage } from "./observed-transport.ts";
+
+/** How a session reaches its server. */
+export interface Connector {
+  /** True if a lost link can be replaced by another to the same server. */
+  readonly resumable: boolean;
+  /** Rejects with a ConnectionError if the server cannot be reached; aborting cancels. */
+  open(events: LinkEvents, signal: AbortSignal): Promise<Link>;
+}
 
 /** A server in the same program, from `createServer()` of `exec-server/server`. */
 export interface InProcessServer {
@@ -46,6 +54,6 @@ export function headerToken(token: string): string {
   const trimmed = token.trim();
   if (/^[\x21-\x7e]+$/.test(trimmed)) return trimmed;
   throw new UsageError(
-    trimmed === "" ? "the token is empty" : "the token holds characters that no header can carry",
+    trimmed === "" ? "the token is empty" : "the token contains characters that a header cannot carry",
   );
 }

@@ -2,7 +2,7 @@ import { formatDuration } from "../../base/duration.ts";
 import { ConnectionError, ProtocolError, RpcError } from "../../base/errors.ts";
 import type { Result } from "../../protocol/index.ts";
 import type { Link, LinkEvents } from "../../rpc/link.ts";
-import type { Connector } from "./connector.ts";
+import type { Connector } from "./connectors.ts";
 import { abortable, within } from "../../base/deadlines.ts";
 import { checkedResult } from "../calls/wire-check.ts";
 
@@ -30,16 +30,9 @@ export async function openSession(
 ): Promise<OpenedSession> {
   const link = await openLink(connector, events, options);
   try {
-    const answer = await abortable(
-      within(initialize(link, options), options.initializeTimeoutMs, () => {
-        const duration = formatDuration(options.initializeTimeoutMs);
-        return new ConnectionError(
-          `timed out waiting for exec-server initialize handshake after ${duration}`,
-          { code: "TIMED_OUT" },
-        );
-      }),
-      options.signal,
-    );
+    const { initializeTimeoutMs: timeoutMs, signal } = options;
+    const late = timedOut("waiting for exec-server initialize handshake", timeoutMs);
+    const answer = await abortable(within(initialize(link, options), timeoutMs, late), signal);
     link.expectLife?.();
     return { link, ...answer };
   } catch (error) {
@@ -54,26 +47,24 @@ export async function openLink(
   events: LinkEvents,
   { signal, connectTimeoutMs }: { readonly connectTimeoutMs: number; readonly signal: AbortSignal },
 ): Promise<Link> {
-  let late = false;
+  let isLate = false;
   const opening = connector.open(events, signal).then((link) => {
-    if (late) link.destroy();
+    if (isLate) link.destroy();
     return link;
   });
   try {
-    return await abortable(
-      within(opening, connectTimeoutMs, () => {
-        const duration = formatDuration(connectTimeoutMs);
-        return new ConnectionError(`timed out connecting to exec-server after ${duration}`, {
-          code: "TIMED_OUT",
-        });
-      }),
-      signal,
-    );
+    const late = timedOut("connecting to exec-server", connectTimeoutMs);
+    return await abortable(within(opening, connectTimeoutMs, late), signal);
   } catch (error) {
-    late = true;
+    isLate = true;
     opening.catch(() => {});
     throw error;
   }
+}
+
+function timedOut(doing: string, timeoutMs: number): () => ConnectionError {
+  const message = `timed out ${doing} after ${formatDuration(timeoutMs)}`;
+  return () => new ConnectionError(message, { code: "TIMED_OUT" });
 }
 
 async function initialize(

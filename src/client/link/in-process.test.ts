@@ -13,21 +13,21 @@ import type { ServerOptions } from "../../server/settings/server-options.ts";
 const DEADLINE_MS = 20_000;
 const MEBIBYTE = 1024 * 1024;
 
-interface Told {
+interface Notified {
   readonly method: string;
   readonly params: Record<string, unknown>;
 }
 
 /** A client that records what it receives, in order. */
 class Witness {
-  readonly told: Told[] = [];
+  readonly notifications: Notified[] = [];
   readonly ends: (string | undefined)[] = [];
   readonly #waiters = new Set<() => void>();
 
   readonly events = {
     notification: (method: string, params: unknown): void => {
       notifications[method as keyof typeof notifications].params.parse(params);
-      this.told.push({ method, params: params as Told["params"] });
+      this.notifications.push({ method, params: params as Notified["params"] });
       this.#changed();
     },
     closed: (reason?: string): void => {
@@ -50,8 +50,8 @@ class Witness {
     });
   }
 
-  of(processId: string): Told[] {
-    return this.told.filter(({ params }) => params["processId"] === processId);
+  of(processId: string): Notified[] {
+    return this.notifications.filter(({ params }) => params["processId"] === processId);
   }
 
   async closedOf(processId: string): Promise<void> {
@@ -134,7 +134,7 @@ test("a paused client stops the process, and gets every byte after it resumes", 
     );
     await other.witness.closedOf("q");
     expect(other.witness.output("q").length).toBe(16 * MEBIBYTE);
-    expect(witness.told).toEqual([]);
+    expect(witness.notifications).toEqual([]);
     expect(existsSync(done)).toBe(false);
     link.resume();
     await started;
@@ -162,8 +162,8 @@ test("pausing inside a notification holds the next one", async () => {
   link.notify("initialized", null);
   await link.request("process/start", startParams("p", ["sh", "-c", "echo a"]));
   for (let count = 1; count <= 3; count += 1) {
-    await witness.until(() => witness.told.length >= count);
-    expect(witness.told.length).toBe(count);
+    await witness.until(() => witness.notifications.length >= count);
+    expect(witness.notifications.length).toBe(count);
     link.resume();
   }
 });
@@ -224,7 +224,7 @@ test("closing ends the session and kills its processes, after what was asked bef
   await vi.waitUntil(() => !existsSync(`/proc/${pid}`), { timeout: DEADLINE_MS, interval: 5 });
 });
 
-test("destroying tells the end once, and rejects what is unanswered", async () => {
+test("destroying reports the end once, and rejects what is unanswered", async () => {
   const { link, witness } = await connect();
   await link.request("process/start", startParams("p", ["sleep", "1000"]));
   const waiting = link.request("process/read", { processId: "p", waitMs: 60_000 });
@@ -234,10 +234,10 @@ test("destroying tells the end once, and rejects what is unanswered", async () =
   await expect(waiting).rejects.toThrow("exec-server transport disconnected: enough");
   await server?.close();
   expect(witness.ends).toEqual(["enough"]);
-  expect(witness.told).toEqual([]);
+  expect(witness.notifications).toEqual([]);
 });
 
-test("a server that closes tells the ends of processes before its own", async () => {
+test("a server that closes reports the ends of processes before its own", async () => {
   const { link, witness } = await connect();
   await link.request("process/start", startParams("p", ["sleep", "1000"]));
   await server?.close();

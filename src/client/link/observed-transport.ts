@@ -1,7 +1,7 @@
 import { joinBytes } from "../../base/join-bytes.ts";
 import type { Transport, TransportEvents } from "../../transport/transport.ts";
 
-/** Is given every message as text. */
+/** Called with every message as text. */
 export type OnMessage = (direction: "sent" | "received", text: string) => void;
 
 /** The same transport, with an observer of its messages. */

@@ -1,4 +1,4 @@
-/** How long a session looks for a connection, by default. Servers keep it for 80 s, before Codex 0.169 for 30 s. */
+/** Default time that a session tries to reconnect. Servers keep it for 80 s, before Codex 0.169 for 30 s. */
 export const RECOVERY_TIMEOUT_MS = 50_000;
 /** Longest and shortest pause between two attempts. */
 const MAX_PAUSE_MS = 2_000;

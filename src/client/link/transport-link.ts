@@ -41,7 +41,7 @@ export function openTransportLink(transport: Transport, events: LinkEvents): Lin
           const json = JSON.stringify(result);
           if (mayAnswer(id.length + json.length)) connection.sendResult(id, json);
         },
-        // What a program's function throws concerns the program, not the server.
+        // An error in a program's function concerns the program, not the server.
         () => fail(id, RpcCode.internal, "the client has failed"),
       );
     },

@@ -38,7 +38,7 @@ describe("HeadTail", () => {
     expect(collected.totalBytes).toBe(10);
   });
 
-  it("keeps as much of the beginning as it is told", () => {
+  it("keeps as much of the beginning as requested", () => {
     expect(collect({ maxBytes: 4, headBytes: 0 }, "abcdefgh").text()).toBe("efgh");
     expect(collect({ maxBytes: 4, headBytes: 4 }, "abcdefgh").text()).toBe("abcd");
     expect(collect({ maxBytes: 4, headBytes: 1 }, "abcdefgh").text()).toBe("afgh");

@@ -17,11 +17,13 @@ export interface OpenSource {
 /** True for a source of input, false for the input itself. Throws a UsageError for anything else. */
 export function isInputSource(input: string | Uint8Array | InputSource): input is InputSource & object {
   if (typeof input === "string" || input instanceof Uint8Array) return false;
-  if (typeof input === "object" && input !== null && MEANS.some((means) => means in input)) return true;
-  throw new UsageError("input must be text, bytes, a stream or something to iterate over");
+  if (typeof input === "object" && input !== null && ITERATION_METHODS.some((method) => method in input))
+    return true;
+  throw new UsageError("input must be text, bytes, a stream or an iterable");
 }
 
-const MEANS = ["getReader", Symbol.asyncIterator, Symbol.iterator];
+/** One of these makes an object a source. */
+const ITERATION_METHODS = ["getReader", Symbol.asyncIterator, Symbol.iterator];
 
 export function openSource(source: string | Uint8Array | InputSource): OpenSource {
   if (!isInputSource(source)) return openSource([source]);
@@ -64,5 +66,5 @@ function fromIterator(
 
 function checked(chunk: unknown): InputChunk {
   if (typeof chunk === "string" || chunk instanceof Uint8Array) return chunk;
-  throw new UsageError(`input must come as text or bytes, not as ${chunk === null ? "null" : typeof chunk}`);
+  throw new UsageError(`input must consist of text or bytes, not ${chunk === null ? "null" : typeof chunk}`);
 }

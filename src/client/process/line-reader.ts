@@ -1,7 +1,7 @@
 import { UsageError } from "../../base/errors.ts";
 import { joinBytes } from "../../base/join-bytes.ts";
 import type { OutputChunk } from "../routes/process-events.ts";
-import { concatBytes, cutEnd } from "./utf8-boundary.ts";
+import { cutEnd } from "./utf8-boundary.ts";
 
 const NEWLINE = 10;
 const CARRIAGE_RETURN = 13;
@@ -44,7 +44,7 @@ export function readLines(
 export function checkLineOptions({ maxLineBytes = DEFAULT_MAX_LINE_BYTES }: LineOptions): void {
   if (!Number.isSafeInteger(maxLineBytes) || maxLineBytes < MIN_LINE_BYTES)
     throw new UsageError(
-      `maxLineBytes must be a whole number from ${MIN_LINE_BYTES} on, not ${maxLineBytes}`,
+      `maxLineBytes must be a whole number of at least ${MIN_LINE_BYTES}, not ${maxLineBytes}`,
     );
 }
 
@@ -114,7 +114,8 @@ class LineSplitter {
   }
 
   #take(): Uint8Array {
-    const taken = joined(this.#parts);
+    // A single part is not copied.
+    const taken = this.#parts.length === 1 ? this.#parts[0]! : joinBytes(this.#parts);
     this.#parts = [];
     this.#partBytes = 0;
     return taken;
@@ -124,10 +125,4 @@ class LineSplitter {
     const end = bytes.at(-1) === CARRIAGE_RETURN ? bytes.length - 1 : bytes.length;
     return this.#decoder.decode(bytes.subarray(0, end));
   }
-}
-
-/** Does not copy a single part. */
-function joined(parts: readonly Uint8Array[]): Uint8Array {
-  if (parts.length <= 2) return concatBytes(parts[0] ?? new Uint8Array(0), parts[1] ?? new Uint8Array(0));
-  return joinBytes(parts);
 }

@@ -27,7 +27,7 @@ function someOutput() {
 const later = (report: () => void): void => void setImmediate(() => setImmediate(report));
 
 describe("pipeOutput", () => {
-  // An error that nobody hears would end the program, and with it this test.
+  // An unhandled error would end the program, and with it this test.
   it.each([true, false])("rejects if the last piece cannot be written (end: %s)", async (end) => {
     const full = new Writable({ write: (_chunk, _encoding, done) => later(() => done(new Error("full"))) });
     await expect(pipeOutput(someOutput(), full, { end })).rejects.toThrow("full");

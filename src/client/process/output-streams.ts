@@ -72,7 +72,7 @@ async function writeAll(
   }
   await failure.wait(lastWritten);
   if (end) await failure.wait(ended(destination, broken));
-  // Only now: a stream emits its error after it was reported, and would end the program if nobody heard it.
+  // Not earlier: a stream emits its error after it was reported, and an unhandled one would end the program.
   destination.removeListener("error", broken);
   destination.removeListener("close", broken);
 }
@@ -84,7 +84,7 @@ function ended(destination: NodeWritable, broken: (error?: Error) => void): Prom
         broken(error);
         return;
       }
-      // At once: it is closed before the promise has settled.
+      // Immediately: it is closed before the promise has settled.
       destination.removeListener("close", broken);
       resolve();
     }),

@@ -2,6 +2,7 @@ import { encodeBase64 } from "../../base/base64.ts";
 import { abortable } from "../../base/deadlines.ts";
 import { ExecError } from "../../base/errors.ts";
 import { Interruption } from "../../base/interruption.ts";
+import type { CallOptions } from "../calls/caller.ts";
 import type { ClientSession } from "../session/session.ts";
 import { needs } from "../calls/unsupported.ts";
 import { type InputSource, openSource } from "./input-source.ts";
@@ -27,20 +28,18 @@ export class ProcessInput {
     this.#route = route;
   }
 
-  write(data: string | Uint8Array, options: { signal?: AbortSignal } = {}): Promise<void> {
-    const { signal } = options;
+  write(data: string | Uint8Array, { signal }: CallOptions): Promise<void> {
     const bytes = typeof data === "string" ? new TextEncoder().encode(data) : data;
     const written = this.#lastWrite.then(() => this.#write(bytes, signal));
     this.#lastWrite = written.catch(() => {});
-    // Also while it waits for the previous write; it is then not sent.
+    // Also aborts while it waits for the previous write; it is then not sent.
     return abortable(written, signal);
   }
 
   async writeFrom(
     source: InputSource,
-    { end: endsInput = true, signal }: { end?: boolean; signal?: AbortSignal } = {},
+    { end: endsInput = true, signal }: { end?: boolean; signal?: AbortSignal },
   ): Promise<void> {
-    const options = signal === undefined ? {} : { signal };
     const input = openSource(source);
     // A wait for input must end when the process has ended.
     const end = new Interruption();
@@ -54,7 +53,7 @@ export class ProcessInput {
       for (;;) {
         const chunk = await abortable(end.wait(input.next()), signal);
         if (chunk === undefined) break;
-        await this.write(chunk, options);
+        await this.write(chunk, { signal });
         written += chunk.length;
         if (written < TURN_BYTES) continue;
         written = 0;
@@ -64,10 +63,10 @@ export class ProcessInput {
     } finally {
       if (!isDone) input.cancel();
     }
-    if (endsInput && this.#session.supports("process/closeStdin")) await this.close(options);
+    if (endsInput && this.#session.supports("process/closeStdin")) await this.close({ signal });
   }
 
-  async close(options: { signal?: AbortSignal } = {}): Promise<void> {
+  async close(options: CallOptions): Promise<void> {
     this.#route.needsControl();
     needs(this.#session, "process/closeStdin");
     await abortable(this.#lastWrite, options.signal);
@@ -84,16 +83,12 @@ export class ProcessInput {
       const writeId = String(this.#nextWriteId);
       this.#nextWriteId += 1;
       const params = { processId: this.#route.processId, chunk, writeId };
-      const { status } = await this.#session.request(
-        "process/write",
-        params,
-        signal === undefined ? {} : { signal },
-      );
+      const { status } = await this.#session.request("process/write", params, { signal });
       if (status !== "accepted") throw refusedWrite(this.#route.processId, status);
     }
   }
 
-  /** Before each piece: a server may accept input that nothing will read. */
+  /** Before each piece, because a server may accept input that nothing will read. */
   #check(): void {
     if (this.#route.failure !== undefined) throw this.#route.failure;
     if (this.#route.exitKnown) throw refusedWrite(this.#route.processId, "exited");

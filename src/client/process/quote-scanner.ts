@@ -1,14 +1,14 @@
 import { UsageError } from "../../base/errors.ts";
 
-/** How a value has to be written to stand for itself. */
+/** How a value must be written to be taken literally. */
 export type QuoteContext =
-  /** As words of its own, each quoted. */
+  /** As separate words, each quoted. */
   | "word"
-  /** As it is: the shell does not split it. */
+  /** Unchanged: the shell does not split it. */
   | "quoted"
   /** Outside the single quotes, which are closed before it and opened again after it. */
   | "single"
-  /** As it is; the shell evaluates it, so it must be a number. */
+  /** Unchanged; the shell evaluates it, so it must be a number. */
   | "number";
 
 /** Commands: a script, a subshell or a command substitution. */
@@ -19,14 +19,14 @@ interface Commands {
   isComment: boolean;
   /** The next word is the name of a command, or a keyword. */
   isCommandNext: boolean;
-  /** Number of `case` whose `esac` is still to come: a `)` then ends a pattern. */
+  /** Number of open `case` statements: a `)` then ends a pattern. */
   openCases: number;
 }
 
 interface HereDocument {
   readonly kind: "hereDocument";
   readonly delimiter: string;
-  /** Nothing in it is expanded. */
+  /** Whether nothing in it is expanded. */
   readonly isLiteral: boolean;
   readonly stripsTabs: boolean;
 }
@@ -35,7 +35,7 @@ type Context =
   | Commands
   | HereDocument
   | { readonly kind: "double" | "single" | "dollarSingle" | "backquotes" | "arithmetic" }
-  /** `${name…}`; what is in it is not split if it is in double quotes. */
+  /** `${name…}`; its contents are not split if it is in double quotes. */
   | { readonly kind: "parameter"; readonly isQuoted: boolean };
 
 const SEPARATORS = /[\s;&|()<>]/;
@@ -43,7 +43,7 @@ const SEPARATORS = /[\s;&|()<>]/;
 const KEYWORDS = new Set(["if", "then", "elif", "else", "while", "until", "do", "!", "{"]);
 const HERE_DOCUMENT = /<<(?<dash>-?)[ \t]*(?<word>(?:'[^'\n]*'|"[^"\n]*"|\\.|[^\s;&|()<>'"\\])*)/y;
 
-/** Follows the quotes of a shell script, so that the place of a value is known. */
+/** Follows the quotes of a shell script, so that it is known how a value must be written. */
 export class QuoteScanner {
   /** Innermost last. */
   readonly #contexts: Context[] = [commands()];
@@ -51,8 +51,8 @@ export class QuoteScanner {
   readonly #documents: HereDocument[] = [];
   #isLineStart = true;
 
-  /** The place after everything read so far. Throws a UsageError where no value can stand. */
-  get place(): QuoteContext {
+  /** How a value is written after everything read so far. Throws a UsageError where a value cannot be used. */
+  get quoting(): QuoteContext {
     const context = this.#context;
     switch (context.kind) {
       case "commands":
@@ -67,11 +67,11 @@ export class QuoteScanner {
         return context.isQuoted ? "quoted" : "word";
       case "hereDocument":
         if (!context.isLiteral) return "quoted";
-        throw new UsageError("no value can stand in a here-document whose delimiter is quoted");
+        throw new UsageError("a value cannot be used in a here-document whose delimiter is quoted");
       case "backquotes":
-        throw new UsageError("no value can stand in backquotes: use $(…)");
+        throw new UsageError("a value cannot be used in backquotes: use $(…)");
       case "dollarSingle":
-        throw new UsageError("no value can stand in $'…': use '…'");
+        throw new UsageError("a value cannot be used in $'…': use '…'");
     }
   }
 
@@ -79,7 +79,7 @@ export class QuoteScanner {
     return this.#contexts.at(-1)!;
   }
 
-  /** A value follows what was read. */
+  /** Skips a value that follows what was read. */
   skipValue(): void {
     this.#isLineStart = false;
     this.#insideWord();
@@ -210,9 +210,9 @@ export class QuoteScanner {
 
   #announceDocument(text: string, index: number): number {
     HERE_DOCUMENT.lastIndex = index;
-    const found = HERE_DOCUMENT.exec(text);
-    const { word = "", dash } = found?.groups ?? {};
-    if (found === null || word === "")
+    const match = HERE_DOCUMENT.exec(text);
+    const { word = "", dash } = match?.groups ?? {};
+    if (match === null || word === "")
       throw new UsageError("the delimiter of a here-document must be text of the script");
     this.#documents.push({
       kind: "hereDocument",
@@ -220,7 +220,7 @@ export class QuoteScanner {
       isLiteral: /['"\\]/.test(word),
       stripsTabs: dash === "-",
     });
-    return found[0].length;
+    return match[0].length;
   }
 
   #openDocument(): void {

@@ -1,19 +1,15 @@
 import { abortable, settledWithin, within } from "../../base/deadlines.ts";
 import { checkDuration, checkFinite } from "../../base/duration.ts";
-import { ExecError } from "../../base/errors.ts";
+import { ConnectionError, ExecError, UsageError } from "../../base/errors.ts";
 import type { Result } from "../../protocol/index.ts";
 import type { Enforced, SignalName } from "../../protocol/process.ts";
 import type { ClientSession } from "../session/session.ts";
 import { needs } from "../calls/unsupported.ts";
-import { collect, type Collected, type CollectOptions } from "./collect.ts";
-import { type DetachOptions, detachKept } from "./detach-kept.ts";
-import { feed } from "./feed.ts";
+import { collect, type Collected, type CollectOptions, feed } from "./collect.ts";
 import type { InputSource } from "./input-source.ts";
 import { checkLineOptions, type LineOptions, readLines } from "./line-reader.ts";
-import { type OutputOptions, streamsOf } from "./output-options.ts";
-import { OutputReader } from "./output-reader.ts";
+import { type OutputOptions, OutputReader, streamsOf } from "./output-reader.ts";
 import { type NodeWritable, type PipeOptions, pipeOutput, toReadableStream } from "./output-streams.ts";
-import { pollEvents } from "./poll-events.ts";
 import type { ExitReport, OutputChunk, ProcessEvent } from "../routes/process-events.ts";
 import { ProcessInput } from "./process-input.ts";
 import type { ProcessRoute } from "../routes/process-route.ts";
@@ -34,6 +30,15 @@ export interface CommunicateOptions extends CollectOptions {
   readonly signal?: AbortSignal;
 }
 
+/** How to leave a kept process. */
+export interface DetachOptions {
+  /**
+   * Also forgets the process if it has ended: its output is gone and its name is free. Needs control of it, and a server
+   * that announces `process/detach.forget`.
+   */
+  readonly forget?: boolean;
+}
+
 /** A process on the server's machine. */
 export class RemoteProcess implements AsyncDisposable {
   readonly id: string;
@@ -46,7 +51,7 @@ export class RemoteProcess implements AsyncDisposable {
    * elsewhere, and on an older server.
    */
   readonly sandboxType: Result<"process/start">["sandboxType"];
-  /** What the sandbox of the process enforces; undefined without one, and on a server that does not say it. */
+  /** What the process's sandbox enforces; undefined without one, and if the server does not report it. */
   readonly enforced: Readonly<Enforced> | undefined;
   readonly #session: ClientSession;
   readonly #route: ProcessRoute;
@@ -79,7 +84,7 @@ export class RemoteProcess implements AsyncDisposable {
     return this.#route.kept?.name;
   }
 
-  /** Whom a kept process belongs to, if it is not one's own. */
+  /** Owner of a kept process of another principal. */
   get owner(): string | undefined {
     return this.#route.kept?.owner;
   }
@@ -115,7 +120,7 @@ export class RemoteProcess implements AsyncDisposable {
    */
   lines({ maxLineBytes, ...options }: OutputOptions & LineOptions = {}): AsyncIterableIterator<string> {
     const lineOptions = maxLineBytes === undefined ? {} : { maxLineBytes };
-    // Before the output is opened: nobody would read it.
+    // Before the output is opened, because a mistake would leave it unread.
     checkLineOptions(lineOptions);
     return readLines(this.output({ stream: "stdout", ...options }), lineOptions);
   }
@@ -183,6 +188,19 @@ export class RemoteProcess implements AsyncDisposable {
     await this.#session.request("process/resize", { processId: this.id, cols, rows });
   }
 
+  /**
+   * Gives a kept process another name. Needs control of it, and a server that announces `process/rename`. Other programs
+   * that are attached to it stay attached until they lose their session.
+   */
+  async rename(name: string): Promise<void> {
+    const { kept } = this.#route;
+    if (kept === undefined) throw new UsageError(`process ${this.id} has no name: only a kept process does`);
+    this.#route.needsControl();
+    needs(this.#session, "process/rename");
+    await this.#session.request("process/rename", { processId: this.id, name });
+    this.#route.kept = { ...kept, name };
+  }
+
   /** Sends SIGINT to the process group, as Ctrl-C does. */
   async interrupt(): Promise<void> {
     await this.signal("interrupt");
@@ -198,8 +216,8 @@ export class RemoteProcess implements AsyncDisposable {
   }
 
   /**
-   * Asks the process group to end with SIGTERM, and kills what is left after `timeoutMs` (default: 2 s). Resolves with
-   * whether the process was still running.
+   * Sends SIGTERM to the process group, and kills what is left after `timeoutMs` (default: 2 s). Resolves with whether
+   * the process was still running.
    */
   async terminate({ timeoutMs }: { timeoutMs?: number } = {}): Promise<boolean> {
     this.#route.needsControl();
@@ -263,7 +281,17 @@ export class RemoteProcess implements AsyncDisposable {
   async read(
     options: { afterSeq?: number; maxBytes?: number; waitMs?: number; signal?: AbortSignal } = {},
   ): Promise<Result<"process/read">> {
-    return pollEvents(this.#session, this.#route, options);
+    const { afterSeq = 0, maxBytes = null, waitMs = 0 } = options;
+    checkFinite("waitMs", waitMs);
+    const { failure } = this.#route;
+    if (failure !== undefined) return failedRead(this.wake, failure);
+    try {
+      const params = { processId: this.id, afterSeq, maxBytes, waitMs };
+      return await this.#session.request("process/read", params, options);
+    } catch (error) {
+      if (!(error instanceof ConnectionError)) throw error;
+      return failedRead(this.wake, error);
+    }
   }
 
   /** A number that increases with every event. */
@@ -281,7 +309,24 @@ export class RemoteProcess implements AsyncDisposable {
    * can be attached again with `Host.attachKept`.
    */
   async detach(options: DetachOptions = {}): Promise<void> {
-    await detachKept(this.#session, this.#route, options);
+    const { forget = false } = options;
+    const { kept, failure } = this.#route;
+    if (kept === undefined)
+      throw new UsageError(`process ${this.id} ends with its session: only a kept process can be detached`);
+    if (forget) {
+      this.#route.needsControl();
+      needs(this.#session, "process/detach.forget");
+    }
+    // Without a session, nothing is attached.
+    if (failure !== undefined) return;
+    this.#route.fail(new ConnectionError(`the kept process ${kept.name} was detached; it keeps running`));
+    const params = { processId: this.id, ...(forget ? { forget } : {}) };
+    await this.#session.request("process/detach", params).catch((error: unknown) => {
+      // The server has forgotten a process that ended long ago, or the answer to a first attempt was lost; without a
+      // session, nothing is attached.
+      const isGone = error instanceof ExecError && error.code === "NOT_FOUND";
+      if (!isGone && !(error instanceof ConnectionError)) throw error;
+    });
   }
 
   /** Kills the process if it still runs, and waits for its end. A kept process is only detached. */
@@ -291,11 +336,24 @@ export class RemoteProcess implements AsyncDisposable {
       return;
     }
     if (this.isClosed) return;
-    // Only the end matters; if the server does not answer, or something keeps the output open, there is nothing more to
-    // do.
+    // Only the end matters; if the server does not answer, or something keeps the output open, nothing more can be
+    // done.
     await settledWithin(
       this.kill().then(() => this.closed),
       DISPOSE_DEADLINE_MS,
     );
   }
+}
+
+/** The answer to a read after the session was lost. */
+function failedRead(wake: number, { message }: ExecError): Result<"process/read"> {
+  return {
+    chunks: [],
+    nextSeq: wake + 1,
+    exited: true,
+    exitCode: null,
+    closed: true,
+    failure: message,
+    sandboxDenied: false,
+  };
 }

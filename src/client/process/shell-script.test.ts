@@ -44,7 +44,7 @@ const nested = (word: fc.Arbitrary<string>): fc.Arbitrary<string>[] =>
     (raw: string) => `"$(case a in (b) ;; a) printf %s ${raw};; esac)"`,
     (raw: string) => `"$( (set -- wrong; printf %s ${raw}) # it's\n)"`,
     (raw: string) => `"\${none:-$(printf %s ${raw})}"`,
-    // Each has a delimiter of its own: the first line that is one ends it, wherever it is.
+    // Each has its own delimiter: the first line that matches ends it, wherever it is.
     (raw: string) => `"$(cat <<END${raw.length}\n$(printf %s ${raw})\nEND${raw.length}\n)"`,
   ].map((write) => word.map(write));
 
@@ -177,7 +177,7 @@ END
             cwd: directory,
             env: { PATH: "/nowhere" },
           });
-          // Messages of the shell may repeat the value; a line of its own would come from a command.
+          // Messages of the shell may repeat the value; a separate line would come from a command.
           expect(stderr.split("\n")).not.toContain(mark);
         }),
         { numRuns: 150 },

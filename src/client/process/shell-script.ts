@@ -6,7 +6,7 @@ import { QuoteScanner, type QuoteContext } from "./quote-scanner.ts";
 export type ShellValue = string | number | bigint | boolean | readonly (string | number | bigint | boolean)[];
 
 /**
- * Moves the arguments into variables: functions, `set` and `shift` have arguments of their own. Only digits are
+ * Moves the arguments into variables, because functions, `set` and `shift` have their own arguments. Only digits are
  * evaluated.
  */
 const TAKE_VALUES = `__n=0; for __v do __n=$((__n+1)); eval "__$__n=\\$__v"; done; shift $#; `;
@@ -42,21 +42,21 @@ export function scriptWithValues(texts: readonly string[], values: readonly Shel
     script += text;
     scanner.read(text);
     if (index >= values.length) break;
-    const { place } = scanner;
+    const { quoting } = scanner;
     const names = wordsOf(values[index]).map((word) => {
-      if (place === "number" && !WHOLE_NUMBER.test(word))
+      if (quoting === "number" && !WHOLE_NUMBER.test(word))
         throw new UsageError(`a value in $((…)) must be a whole number, not ${JSON.stringify(word)}`);
       words.push(word);
       return `\${__${words.length}}`;
     });
-    script += inPlace(names, place);
+    script += quoteNames(names, quoting);
     scanner.skipValue();
   }
   return { script: words.length === 0 ? script : TAKE_VALUES + script, words };
 }
 
-function inPlace(names: readonly string[], place: QuoteContext): string {
-  switch (place) {
+function quoteNames(names: readonly string[], quoting: QuoteContext): string {
+  switch (quoting) {
     case "word":
       return names.map((name) => `"${name}"`).join(" ");
     case "quoted":

@@ -11,8 +11,8 @@ import { errnoOf } from "../calls/errno.ts";
 import type { StartParams } from "./start-request.ts";
 
 /**
- * The server did not start a program. `code` is SPAWN_FAILED if its system refused; otherwise it says what was wrong
- * with the start.
+ * The server did not start a program. `code` is SPAWN_FAILED if its system refused; otherwise it names the problem with
+ * the start.
  */
 export class SpawnError extends RpcError {
   readonly program: string;

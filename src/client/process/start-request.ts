@@ -26,7 +26,10 @@ export interface StartOptions {
   readonly stdin?: "pipe" | "none";
   /** Name that the program sees as its own. */
   readonly arg0?: string;
-  /** Kills the process. */
+  /**
+   * Ends the process: its group gets SIGTERM, and what is left of it two seconds later is killed. A Codex server kills it
+   * at once.
+   */
   readonly signal?: AbortSignal;
   /** Id of the process in this session. Default: generated. */
   readonly processId?: string;
@@ -36,8 +39,8 @@ export interface StartOptions {
    */
   readonly sandbox?: Sandbox;
   /**
-   * What the process may reach through a proxy of its own. With `sandbox` it can reach nothing else; without it, the
-   * proxy is an offer to programs that honour variables such as HTTP_PROXY.
+   * What the process may reach through its own proxy. With `sandbox` it can reach nothing else; without it, the proxy
+   * is an offer to programs that honour variables such as HTTP_PROXY.
    */
   readonly network?: NetworkAccess;
   // The options below need a server that supports them; a Codex server does not.
@@ -49,7 +52,7 @@ export interface StartOptions {
   readonly label?: string;
   /** Resource limits of the process and of each process it starts. */
   readonly limits?: ProcessLimits;
-  /** Keeps everything that the process starts in a control group of its own, so that nothing outlives it. */
+  /** Keeps everything that the process starts in its own control group, so that nothing outlives it. */
   readonly contain?: boolean;
   /** `prepared` if the caller's policy has approved this request. */
   readonly specKind?: "direct" | "prepared";
@@ -79,23 +82,24 @@ export interface TerminalOptions extends Omit<StartOptions, "stdin"> {
 /** Parameters of `process/start`. */
 export type StartParams = Params<"process/start">;
 
-/** A program and its arguments; for a shell use `["sh", "-c", line]`. */
+/** A program and its arguments: no shell is involved. */
 export type Argv = readonly [program: string, ...args: string[]];
+
+/**
+ * What to run: a program and its arguments, or a line for the machine's `/bin/sh`, as it is typed there. Values do not
+ * belong into a line, where they would become code: use an array, or `` host.sh`…` ``.
+ */
+export type Command = Argv | readonly string[] | string;
 
 /** Converts a start to the parameters of the wire. */
 export function startParams(
   session: ClientSession,
-  argv: readonly string[],
+  command: Command,
   options: StartOptions,
   tty: boolean,
 ): StartParams {
   options.signal?.throwIfAborted();
-  if (!Array.isArray(argv))
-    throw new UsageError(
-      `argv must be an array of a program and its arguments, not ${typeof argv === "string" ? "a string" : String(argv)}; ` +
-        'a shell runs a command line: ["sh", "-c", line]',
-    );
-  if (argv.length === 0) throw new UsageError("argv is empty: it needs at least a program");
+  const argv = argvOf(command);
   const { cwd, arg0 } = options;
   if (cwd !== undefined && !cwd.startsWith("/"))
     throw new UsageError(`cwd must be an absolute path, not ${cwd}`);
@@ -136,6 +140,19 @@ export function startParams(
   return params;
 }
 
+function argvOf(command: Command): readonly string[] {
+  if (typeof command === "string") {
+    if (command.trim() === "") throw new UsageError("the command line is empty");
+    return ["/bin/sh", "-c", command];
+  }
+  if (!Array.isArray(command))
+    throw new UsageError(
+      `a command is a line for the shell, or an array of a program and its arguments, not ${String(command)}`,
+    );
+  if (command.length === 0) throw new UsageError("argv is empty: it needs at least a program");
+  return command;
+}
+
 function keepParam(session: ClientSession, keep: string | Keep): Keep {
   if (!session.supports("process/start.keep")) throw unsupported("keep in process/start");
   return typeof keep === "string" ? { name: keep } : keep;
@@ -144,7 +161,7 @@ function keepParam(session: ClientSession, keep: string | Keep): Keep {
 function extensionFields(session: ClientSession, options: StartOptions): Partial<StartParams> {
   const fields: Record<string, unknown> = {};
   for (const field of EXTENSION_FIELDS) {
-    // The server's default is no limit.
+    // By default, the server sets no limit.
     if (options[field] === undefined || options[field] === Number.POSITIVE_INFINITY) continue;
     if (field === "timeoutMs") checkDuration(field, options[field]);
     if (!session.supports(`process/start.${field}`)) throw unsupported(`${field} in process/start`);
@@ -159,11 +176,11 @@ function extensionFields(session: ClientSession, options: StartOptions): Partial
  */
 export function withTerminalSize(
   session: ClientSession,
-  given: StartParams,
+  requested: StartParams,
   { cols, rows, followScreen = false }: TerminalOptions,
 ): StartParams {
   const follows = followScreen && session.supports("process/start.followScreen");
-  const params = follows ? { ...given, followScreen } : given;
+  const params = follows ? { ...requested, followScreen } : requested;
   if (cols === undefined && rows === undefined) return params;
   const size = { cols: cols ?? 80, rows: rows ?? 24 };
   if (session.supports("process/start.terminalSize")) return { ...params, terminalSize: size };

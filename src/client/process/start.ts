@@ -9,13 +9,13 @@ import type { StartParams } from "./start-request.ts";
 
 /** Options of a start. */
 export interface StartedOn {
-  /** Where its events go. */
+  /** Receives its events. */
   readonly route?: ProcessRoute;
-  /** What the caller asked for, if `params` wrap it in something else. */
+  /** The caller's own parameters, if `params` wrap them in something else. */
   readonly asked?: StartParams;
 }
 
-/** Starts a process whose events go to an existing route. Aborting kills it, or cancels the start. */
+/** Starts a process whose events go to an existing route. Aborting ends it, or cancels the start. */
 export async function startProcess(
   session: ClientSession,
   params: StartParams,
@@ -33,7 +33,7 @@ export async function startProcess(
     // Created here, so that its stack names the caller.
     const error = refusal instanceof RpcError ? new SpawnError(asked, refusal) : refusal;
     const isUnknown = error instanceof ConnectionError || error instanceof ProtocolError;
-    // A kept process that may have started stays, unless the caller has given it up.
+    // A kept process that may have started stays, unless the caller has aborted.
     const lost = (isUnknown && !keep) || signal?.aborted === true;
     route.fail(error instanceof ExecError ? error : new ConnectionError(messageOf(error)));
     session.unregister(route, { orphan: lost });
@@ -45,7 +45,7 @@ export async function startProcess(
     sandboxType: started.sandboxType,
     enforced: started.enforced,
   });
-  if (signal !== undefined) killOnAbort(process, signal);
+  if (signal !== undefined) endOnAbort(session, process, signal);
   return process;
 }
 
@@ -59,11 +59,10 @@ async function requestStart(
   signal: AbortSignal | undefined,
   route: ProcessRoute,
 ): Promise<Result<"process/start">> {
-  // With the signal, so that a start that still waits for a connection is not sent after an abort.
-  const options = signal === undefined ? {} : { signal };
-  if (!session.supports("process/start.idempotencyKey")) {
+  // Includes the signal, so that a start that still waits for a connection is not sent after an abort.
+  const options = { signal };
+  if (!session.supports("process/start.idempotencyKey"))
     return checkStarted(params, await session.request("process/start", params, options));
-  }
   const keyed = {
     ...params,
     idempotencyKey: params.idempotencyKey ?? params.processId,
@@ -79,18 +78,22 @@ async function requestStart(
 
 function checkStarted(asked: StartParams, started: Result<"process/start">): Result<"process/start"> {
   if (started.processId !== asked.processId)
-    throw new ProtocolError(`process/start: another process was started than ${asked.processId}`);
+    throw new ProtocolError(`process/start: the server started a different process than ${asked.processId}`);
   return started;
 }
 
-function killOnAbort(process: RemoteProcess, signal: AbortSignal): void {
-  const kill = (): void => {
-    process.kill().catch(() => {
-      // The connection and the session are lost: the server ends the process.
-    });
-  };
-  if (signal.aborted) kill();
-  signal.addEventListener("abort", kill, { once: true });
-  const done = (): void => signal.removeEventListener("abort", kill);
+/** Ends a process gracefully where the server can: with SIGTERM, and SIGKILL for what is left after a while. */
+export function endProcess(session: ClientSession, process: RemoteProcess): void {
+  const ended = session.supports("process/terminate.mode") ? process.terminate() : process.kill();
+  ended.catch(() => {
+    // The connection and the session are lost: the server ends the process.
+  });
+}
+
+function endOnAbort(session: ClientSession, process: RemoteProcess, signal: AbortSignal): void {
+  const end = (): void => endProcess(session, process);
+  if (signal.aborted) end();
+  signal.addEventListener("abort", end, { once: true });
+  const done = (): void => signal.removeEventListener("abort", end);
   process.closed.then(done, done);
 }

@@ -3,11 +3,11 @@ import type { ProcessRoute } from "./process-route.ts";
 import { within } from "../../base/deadlines.ts";
 
 /**
- * `close` gives up when this many looks in a row have seen no event of the processes it ends: after a second, but not
- * because this machine stood still, which is one look.
+ * `close` gives up when this many checks in a row have seen no event of the processes it ends: after a second, but not
+ * because this machine stood still, which is one check.
  */
-const QUIET_LOOKS = 20;
-const LOOK_MS = 50;
+const QUIET_CHECKS = 20;
+const CHECK_MS = 50;
 /** How long it waits in total while events keep arriving. */
 const DEADLINE_MS = 10_000;
 
@@ -23,9 +23,9 @@ export async function endProcesses(link: Link, routes: readonly ProcessRoute[]):
   const ended = Promise.allSettled(ends).then(() => true);
   const deadline = performance.now() + DEADLINE_MS;
   const progress = (): number => routes.reduce((sum, route) => sum + route.wake, 0);
-  for (let quiet = 0; quiet < QUIET_LOOKS && performance.now() < deadline; ) {
+  for (let quiet = 0; quiet < QUIET_CHECKS && performance.now() < deadline; ) {
     const before = progress();
-    if (await within(ended, LOOK_MS, () => new Error("late")).catch(() => false)) return;
+    if (await within(ended, CHECK_MS, () => new Error("late")).catch(() => false)) return;
     quiet = progress() > before ? 0 : quiet + 1;
   }
 }

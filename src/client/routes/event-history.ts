@@ -9,17 +9,12 @@ const MAX_HISTORY_BYTES = 1_048_576;
 /** The latest events of a process, for late readers. The oldest are evicted first. */
 export class EventHistory {
   readonly #events = new Fifo<ProcessEvent>();
-  readonly #maxBytes: number;
   #bytes = 0;
-
-  constructor(maxBytes: number = MAX_HISTORY_BYTES) {
-    this.#maxBytes = maxBytes;
-  }
 
   add(event: ProcessEvent): void {
     this.#events.push(event);
     this.#bytes += sizeOf(event);
-    while (this.#events.size > MAX_HISTORY_EVENTS || this.#bytes > this.#maxBytes)
+    while (this.#events.size > MAX_HISTORY_EVENTS || this.#bytes > MAX_HISTORY_BYTES)
       this.#bytes -= sizeOf(this.#events.shift()!);
   }
 

@@ -41,7 +41,7 @@ export class FlowControl {
     this.#update();
   }
 
-  /** Nothing more arrives from this source. */
+  /** Forgets a source from which nothing more arrives. */
   forget(source: Source, id: string): void {
     this.#heldProcesses.delete(id);
     if (this.#behind.delete(`${source} ${id}`)) this.#update();
@@ -66,7 +66,7 @@ export class FlowControl {
     this.#update();
   }
 
-  /** A new link knows nothing of what was sent on the last one. */
+  /** A new link does not know what was sent on the last one. */
   renew(): void {
     this.#paused = false;
     this.#behind.clear();

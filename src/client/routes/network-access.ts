@@ -5,7 +5,7 @@ import type { NetworkDecision, NetworkProtocol } from "../../protocol/network.ts
 import type { Params } from "../../protocol/index.ts";
 import { unsupported } from "../calls/unsupported.ts";
 
-/** Time for a decision if none is given. */
+/** Default time for a decision. */
 const DEFAULT_DECISION_MS = 60_000;
 
 /** A host that a process wants to reach, and that its lists do not name. */
@@ -22,8 +22,8 @@ export type DecideNetwork = (
 ) => NetworkDecision | undefined | Promise<NetworkDecision | undefined>;
 
 /**
- * What a process may reach through its proxy. Hosts are names or addresses; `*.example.com` is everything below a name,
- * `**.example.com` the name as well, and `*` everything.
+ * What a process may reach through its proxy. Hosts are names or addresses; `*.example.com` stands for everything below
+ * a name, `**.example.com` for the name as well, and `*` for everything.
  */
 export interface NetworkAccess {
   /** Default: nothing. */
@@ -41,8 +41,8 @@ export interface NetworkAccess {
 }
 
 /**
- * The parameters of a start that give the process a proxy. In a sandbox, its own or one of the server, it can reach
- * nothing else; without one the proxy is an offer, in variables such as HTTP_PROXY.
+ * The parameters of a start that give the process a proxy. In a sandbox, its own or the server's, it can reach nothing
+ * else; without one the proxy is an offer, in variables such as HTTP_PROXY.
  */
 export function networkParams(
   { environment }: { readonly environment: EnvironmentInfo | undefined },

@@ -1,7 +1,7 @@
 import { ConnectionError, type ErrorCode, ExecError, ProtocolError } from "../../base/errors.ts";
 import type { OutputStream, ExitReport as WireExitReport } from "../../protocol/process.ts";
 
-/** No signal name is nearly as long. */
+/** Far longer than any signal name. */
 const MAX_SIGNAL_CHARACTERS = 64;
 
 /** How a process ended, as far as known. A Codex server reports only the first two members. */
@@ -66,7 +66,7 @@ export type NumberedEvent =
   | { readonly kind: "closed"; readonly seq: number }
   | GapEvent;
 
-/** Nothing more will be known about the process: the session was lost, or the server sent something impossible. */
+/** Nothing more can be learned about the process: the session was lost, or the server sent something impossible. */
 export interface FailedEvent {
   readonly kind: "failed";
   readonly message: string;
@@ -77,7 +77,7 @@ export interface FailedEvent {
 /** The process runs. Only `Host.events` yields it, and only if `connect` asked for it with `reportStarts`. */
 export interface StartedEvent {
   readonly kind: "started";
-  /** Its number on the server's machine. */
+  /** The process's number on the server's machine. */
   readonly pid: number;
 }
 

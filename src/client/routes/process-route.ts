@@ -28,9 +28,9 @@ export interface RouteOwner {
    * connection.
    */
   overdue(route: ProcessRoute): boolean;
-  /** An event, in order, for those who follow every process. */
+  /** Called with every event, in order, for readers that follow every process. */
   published(route: ProcessRoute, event: ProcessEvent): void;
-  /** No further event will come: the route may be forgotten. */
+  /** No more events will arrive: the route can be forgotten. */
   finished(route: ProcessRoute): void;
 }
 
@@ -38,7 +38,7 @@ export interface RouteOwner {
 export interface KeptRoute {
   readonly name: string;
   readonly mode: "follow" | "control";
-  /** Undefined if it is one's own. */
+  /** Undefined for the client's own process. */
   readonly owner?: string;
 }
 
@@ -47,7 +47,7 @@ export class ProcessRoute implements Followed {
   readonly processId: string;
   /** The server knows the process. A start may have to wait for a connection. */
   started = false;
-  /** Once the server has reported the start, where it was asked to. */
+  /** Set once the server has reported the start, if that was requested. */
   pid: number | undefined;
   /** Set for a kept process, which does not end with the session. */
   kept: KeptRoute | undefined;
@@ -58,6 +58,8 @@ export class ProcessRoute implements Followed {
   readonly #subscriptions = new Set<Subscription>();
   readonly #exited = createDeferred<ExitReport>();
   readonly #closed = createDeferred<void>();
+  readonly exited = this.#exited.promise;
+  readonly closed = this.#closed.promise;
   /** The last two events, which must outlive the history. */
   readonly #ends: NumberedEvent[] = [];
   #exitKnown = false;
@@ -77,16 +79,8 @@ export class ProcessRoute implements Followed {
     this.processId = processId;
     this.#owner = owner;
     // Unhandled rejections are fine: not every caller waits.
-    this.#exited.promise.catch(() => {});
-    this.#closed.promise.catch(() => {});
-  }
-
-  get exited(): Promise<ExitReport> {
-    return this.#exited.promise;
-  }
-
-  get closed(): Promise<void> {
-    return this.#closed.promise;
+    this.exited.catch(() => {});
+    this.closed.catch(() => {});
   }
 
   get finished(): boolean {
@@ -213,8 +207,8 @@ export class ProcessRoute implements Followed {
   }
 
   /**
-   * Asks for a number that is missing although later ones have arrived, and finally gives it up: a known end must not
-   * wait forever.
+   * Requests a number that is missing although later ones have arrived, and finally gives up on it: a known end must
+   * not wait forever.
    */
   #watchMissing(): void {
     this.#stopMissing?.();
@@ -239,7 +233,7 @@ export class ProcessRoute implements Followed {
     const { kept } = this;
     if (kept?.mode === "follow")
       throw new UsageError(
-        `the kept process ${kept.name} was attached to follow it; attach with the mode control to change it`,
+        `the kept process ${kept.name} is attached in mode follow; attach in mode control to change it`,
       );
   }
 

@@ -16,7 +16,7 @@ const MAX_UNREAD_EVENTS = 65_536;
 
 /** Options of an event reader. */
 export interface SubscriptionOptions {
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /**
    * Called with the number of events that this reader was too slow for. They are reread from the server; evicted ones
    * become a gap.

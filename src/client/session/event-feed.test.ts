@@ -14,7 +14,7 @@ test("a reader gets the events of all processes in order, also those that come w
   expect(await next).toEqual(read("a", 3));
 });
 
-test("65536 events may be unread; beyond that the oldest are dropped, which the reader is told once", async () => {
+test("65536 events may be unread; beyond that the oldest are dropped, which the reader learns once", async () => {
   const { feed } = open();
   for (let seq = 1; seq <= 65_536; seq += 1) feed.push("p", output(seq));
   expect(await feed.next()).toEqual(read("p", 1));

@@ -2,7 +2,7 @@ import { createDeferred, type Deferred } from "../../base/deferred.ts";
 import { Fifo } from "../../base/fifo.ts";
 import { type ProcessEvent, sizeOf, type StartedEvent } from "../routes/process-events.ts";
 
-/** Limits of what a slow reader may leave unread; the oldest events are dropped beyond them. */
+/** Limits on a slow reader's unread events; beyond them the oldest are dropped. */
 const MAX_UNREAD_EVENTS = 65_536;
 const MAX_UNREAD_BYTES = 16 * 1024 * 1024;
 
@@ -46,7 +46,7 @@ export class EventFeed implements AsyncIterableIterator<HostEvent> {
     this.#wake();
   }
 
-  /** Nothing more will come; what is unread can still be read. */
+  /** Nothing more will arrive; unread events can still be read. */
   end(): void {
     if (this.#ended) return;
     this.#ended = true;

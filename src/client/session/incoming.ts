@@ -14,7 +14,7 @@ export interface Recipients {
   started(route: ProcessRoute, pid: number): void;
   /** Events of an attached process were dropped: read what the server still has of them. */
   overdue(route: ProcessRoute): void;
-  /** The server violated the protocol in what it sent about a process. */
+  /** The server violated the protocol in a message about a process. */
   failed(route: ProcessRoute, error: ProtocolError): void;
 }
 

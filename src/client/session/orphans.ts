@@ -6,7 +6,7 @@ export class Orphans {
   /** By the link on which their end was requested; each is requested once per link. */
   readonly #askedOn = new Map<string, Link | undefined>();
 
-  /** They count as unanswered requests, so that their number is bounded. */
+  /** They count as unanswered requests, which bounds their number. */
   get size(): number {
     return this.#askedOn.size;
   }

@@ -37,7 +37,7 @@ export async function recover(
       await budget.spend(leftMs, () => limited({ timeoutMs: leftMs, outer: closing, late }, attempt));
       return "recovered";
     } catch (error) {
-      logger.debug("a try to resume the session failed", { error: messageOf(error) });
+      logger.debug("an attempt to resume the session failed", { error: messageOf(error) });
       if (!closing.aborted && !isTransient(error)) return unresumable(lost, error);
     }
   }

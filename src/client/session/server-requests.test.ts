@@ -19,7 +19,7 @@ test("the function of a process decides, and knows what is asked", async () => {
   expect(asked).toEqual([{ processId: "p", ...REQUEST }]);
 });
 
-test("the answer is no if nobody decides, or nothing is decided", async () => {
+test("the answer is no without a decision", async () => {
   const requests = new ServerRequests();
   expect(await requests.answer(METHOD, question())).toEqual(NO);
   requests.decide("p", async () => undefined);

@@ -6,7 +6,7 @@ import { checkedRequest } from "../calls/wire-check.ts";
 const MAX_QUESTIONS = 256;
 const NO: ServerResult<"network/policyRequest"> = { decision: { type: "deny", reason: "not_allowed" } };
 
-/** Answers what a server asks: whether processes may reach a host. */
+/** Answers the server's requests: whether processes may reach a host. */
 export class ServerRequests {
   readonly #deciders = new Map<string, DecideNetwork>();
   #questions = 0;

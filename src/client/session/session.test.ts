@@ -232,7 +232,7 @@ test("a server that no longer has the session ends it", async () => {
   expect((await session.closed).reason).not.toContain("session-1");
 });
 
-test("processes catch up on a new connection before anything else is sent, and the states are told", async () => {
+test("processes catch up on a new connection before anything else is sent, and the states are reported", async () => {
   const { session, server, link } = await open();
   const states: string[] = [];
   session.onStateChange((state) => void states.push(state));

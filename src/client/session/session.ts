@@ -13,9 +13,9 @@ import type { MethodName, Params, Result } from "../../protocol/index.ts";
 import type { ReadResult } from "../../protocol/process.ts";
 import { SESSION_OVER_CLOSE_CODE } from "../../protocol/wire-limits.ts";
 import type { Link, LinkEvents } from "../../rpc/link.ts";
-import type { Caller, RequestOptions } from "../calls/caller.ts";
+import type { Caller, CallOptions } from "../calls/caller.ts";
 import { Calls, tooManyCalls } from "../calls/calls.ts";
-import type { Connector } from "../link/connector.ts";
+import type { Connector } from "../link/connectors.ts";
 import { endProcesses } from "../routes/end-processes.ts";
 import { type HandshakeOptions, openSession } from "../link/handshake.ts";
 import { FileWatches } from "../files/file-watches.ts";
@@ -60,7 +60,7 @@ export class ClientSession implements Caller, RouteOwner {
   readonly serverRequests = new ServerRequests();
   readonly #flow = new FlowControl({
     supports: (extension) => this.supports(extension),
-    // Also while the session is being closed.
+    // Also answers while the session is being closed.
     request: (method, params) => this.#request(method, params),
     pauseLink: (paused) => {
       if (paused) this.#link?.pause();
@@ -86,6 +86,8 @@ export class ClientSession implements Caller, RouteOwner {
   };
   readonly #closing = new AbortController();
   readonly #closed = createDeferred<SessionEnd>();
+  /** Resolves when the session is over for any reason. */
+  readonly closed = this.#closed.promise;
   readonly #feeds = new Set<EventFeed>();
   readonly #orphans = new Orphans();
   /** Links that ended before they were used. */
@@ -138,12 +140,7 @@ export class ClientSession implements Caller, RouteOwner {
     return this.#closing.signal.aborted;
   }
 
-  /** Resolves when the session is over for any reason. */
-  get closed(): Promise<SessionEnd> {
-    return this.#closed.promise;
-  }
-
-  /** An older server names no session, so there is nothing to come back to. */
+  /** An older server does not name a session, so it cannot be resumed. */
   get #isResumable(): boolean {
     return this.#connector.resumable && this.#sessionId !== "";
   }
@@ -160,7 +157,7 @@ export class ClientSession implements Caller, RouteOwner {
   async request<M extends MethodName>(
     method: M,
     params: Params<M>,
-    options: RequestOptions = {},
+    options?: CallOptions,
   ): Promise<Result<M>> {
     if (this.isClosing) throw this.#end ?? closedHere();
     return this.#request(method, params, options);
@@ -169,7 +166,7 @@ export class ClientSession implements Caller, RouteOwner {
   async #request<M extends MethodName>(
     method: M,
     params: Params<M>,
-    options?: RequestOptions,
+    options?: CallOptions,
   ): Promise<Result<M>> {
     if (this.#calls.isFull(this.#orphans.size)) throw tooManyCalls();
     return this.#calls.request(method, params, options);
@@ -202,14 +199,14 @@ export class ClientSession implements Caller, RouteOwner {
       this.#closing.abort();
       await this.#leave(detach);
     }
-    await this.#closed.promise;
+    await this.closed;
   }
 
   // Requests of routes and flow control.
 
   readForCatchUp(route: ProcessRoute, afterSeq: number): Promise<ReadResult> {
     const link = this.#candidate ?? this.#link;
-    // Recovery waits for started routes, so they must not wait for it. They are asked again on the next link.
+    // Recovery waits for started routes, so they must not wait for it. They catch up on the next link.
     if (route.started && link !== undefined)
       return this.#calls.once(link, "process/read", readParams(route.processId, afterSeq));
     return this.readAgain(route.processId, afterSeq);
@@ -224,7 +221,7 @@ export class ClientSession implements Caller, RouteOwner {
     this.#flow.hold("process", processId, on);
   }
 
-  /** False if there is no connection to catch up on; the next one will. */
+  /** Returns false without a connection; the next one catches up. */
   overdue(route: ProcessRoute): boolean {
     // A new link can get here before it is used. Its processes are about to catch up anyway, and must not wait for
     // themselves.
@@ -281,7 +278,7 @@ export class ClientSession implements Caller, RouteOwner {
         } catch (error) {
           // An internal fault ends the connection, not the program.
           if (!(error instanceof ProtocolError))
-            this.#options.logger.error("a notification was not understood", {
+            this.#options.logger.error("a notification is invalid", {
               method,
               error: messageOf(error),
             });
@@ -379,11 +376,11 @@ export class ClientSession implements Caller, RouteOwner {
     // Otherwise the server keeps the session for a while. Only servers with extensions are known to take the word.
     if (detach || this.#environment?.extensions === undefined) link.close();
     else link.close({ code: SESSION_OVER_CLOSE_CODE, reason: "" });
-    await settledWithin(this.#closed.promise, CLOSE_DEADLINE_MS);
+    await settledWithin(this.closed, CLOSE_DEADLINE_MS);
     link.destroy();
   }
 
-  /** Without an error, the session was closed here. */
+  /** Without an error, this side closed the session. */
   #finish(error: ExecError | undefined): void {
     const end = error ?? closedHere();
     this.#end = end;

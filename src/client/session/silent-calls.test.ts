@@ -48,7 +48,7 @@ it("waits as long as other calls are answered", async () => {
   expect(vi.getTimerCount()).toBe(0);
 });
 
-it("waits for ever for what takes its time, and without a limit", async () => {
+it("waits forever for what takes its time, and without a limit", async () => {
   const { calls } = callsWith(30_000);
   const settled = vi.fn();
   calls.request("process/wait", { processId: "p" }).finally(settled).catch(settled);

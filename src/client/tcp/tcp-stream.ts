@@ -19,13 +19,13 @@ export interface TcpOptions {
   readonly signal?: AbortSignal;
 }
 
-/** A TCP connection from the host's machine. Whoever reads slowly slows down the sender, and nothing else. */
+/** A TCP connection from the host's machine. A slow reader slows down only the sender. */
 export interface TcpStream extends AsyncDisposable {
   /** Address and port of the other side. */
   readonly remote: { readonly address: string; readonly port: number };
   /** Ends when the other side sends nothing more. Cancelling closes the connection. */
   readonly readable: ReadableStream<Uint8Array>;
-  /** Closing it sends nothing more, while reading goes on. Aborting closes the connection. */
+  /** Closing it ends sending, while reading continues. Aborting closes the connection. */
   readonly writable: WritableStream<Uint8Array>;
   /** Ends the connection at once. */
   close(): Promise<void>;
@@ -34,7 +34,7 @@ export interface TcpStream extends AsyncDisposable {
 /** Opens a TCP connection through a server. */
 export async function openTcpStream(
   caller: Caller,
-  place: { readonly host: string; readonly port: number },
+  target: { readonly host: string; readonly port: number },
   { timeoutMs, signal }: TcpOptions,
 ): Promise<TcpStream> {
   const tcpId = randomId();
@@ -50,7 +50,7 @@ export async function openTcpStream(
     );
     return closed;
   };
-  const params = { tcpId, ...place, ...(limit === undefined ? {} : { timeoutMs: Math.ceil(limit) }) };
+  const params = { tcpId, ...target, ...(limit === undefined ? {} : { timeoutMs: Math.ceil(limit) }) };
   const remote = await caller
     .request("tcp/connect", params, signal === undefined ? {} : { signal })
     .catch((error: unknown) => {

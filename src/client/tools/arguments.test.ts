@@ -58,7 +58,7 @@ describe("arguments", () => {
     [{ argv: [] }, "argv must begin with the program"],
     [{ argv: [""] }, "argv must begin with the program"],
     [{ argv: ["ls"], login: false }, "shell and login need cmd"],
-    [{ cmd: "ls", max_output_tokens: 0 }, "max_output_tokens must be a whole number from 1 on, not 0"],
+    [{ cmd: "ls", max_output_tokens: 0 }, "max_output_tokens must be a whole number of at least 1, not 0"],
   ])("of exec_command that make no sense are refused: %j", (args, message) => {
     expect(() => parseExecCommandArgs(args)).toThrow(`exec_command: ${message}`);
   });

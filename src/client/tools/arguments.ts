@@ -1,4 +1,5 @@
 import { UsageError } from "../../base/errors.ts";
+import { shorten } from "../../base/shorten.ts";
 import {
   type CheckedToolDefinition,
   execCommandDefinition,
@@ -27,25 +28,25 @@ export interface WriteStdinArgs {
   readonly max_output_tokens?: number | null;
 }
 
-/** Throws a UsageError that tells a model what to change. */
+/** Throws a UsageError that tells the model what to change. */
 export function parseExecCommandArgs(args: unknown): ExecCommandArgs {
   // The schema describes the type.
-  const given = checkArguments(execCommandDefinition, args) as ExecCommandArgs;
+  const requested = checkArguments(execCommandDefinition, args) as ExecCommandArgs;
   const name = execCommandDefinition.name;
-  if ((given.cmd ?? undefined) !== undefined && (given.argv ?? undefined) !== undefined)
-    throw new UsageError(`${name}: cmd and argv exclude each other; give one of them`);
-  if (given.argv !== undefined && given.argv !== null) {
-    if (given.argv.length === 0 || given.argv[0] === "")
+  if ((requested.cmd ?? undefined) !== undefined && (requested.argv ?? undefined) !== undefined)
+    throw new UsageError(`${name}: cmd and argv exclude each other; choose one`);
+  if (requested.argv !== undefined && requested.argv !== null) {
+    if (requested.argv.length === 0 || requested.argv[0] === "")
       throw new UsageError(`${name}: argv must begin with the program to run`);
-    if ((given.shell ?? given.login ?? undefined) !== undefined)
+    if ((requested.shell ?? requested.login ?? undefined) !== undefined)
       throw new UsageError(`${name}: shell and login need cmd; argv is run without a shell`);
-  } else if ((given.cmd ?? "").trim() === "") {
+  } else if ((requested.cmd ?? "").trim() === "") {
     throw new UsageError(`${name}: cmd is missing; it is the command line to run`);
   }
-  return given;
+  return requested;
 }
 
-/** Throws a UsageError that tells a model what to change. */
+/** Throws a UsageError that tells the model what to change. */
 export function parseWriteStdinArgs(args: unknown): WriteStdinArgs {
   // The schema describes the type.
   return checkArguments(writeStdinDefinition, args) as unknown as WriteStdinArgs;
@@ -53,14 +54,14 @@ export function parseWriteStdinArgs(args: unknown): WriteStdinArgs {
 
 /**
  * Checks arguments, or their JSON text, against the schema that the model got. Null counts as absent. Throws a
- * UsageError that tells a model what to change.
+ * UsageError that tells the model what to change.
  */
 export function checkArguments(definition: CheckedToolDefinition, args: unknown): Record<string, unknown> {
   const { name, parameters } = definition;
-  const given = typeof args === "string" ? parseJson(name, args) : args;
-  if (typeof given !== "object" || given === null || Array.isArray(given))
-    throw new UsageError(`${name}: the arguments must be an object, not ${describe(given)}`);
-  const values = given as Record<string, unknown>;
+  const requested = typeof args === "string" ? parseJson(name, args) : args;
+  if (typeof requested !== "object" || requested === null || Array.isArray(requested))
+    throw new UsageError(`${name}: the arguments must be an object, not ${describe(requested)}`);
+  const values = requested as Record<string, unknown>;
   for (const [key, value] of Object.entries(values)) {
     const parameter = Object.hasOwn(parameters.properties, key) ? parameters.properties[key] : undefined;
     if (parameter === undefined)
@@ -84,7 +85,7 @@ function parseJson(name: string, text: string): unknown {
   }
 }
 
-/** What was expected, if the value does not match. */
+/** The expected type, if the value does not match. */
 function refuse(parameter: ToolParameter, value: unknown): string | undefined {
   const isString = (item: unknown): boolean => typeof item === "string";
   switch (parameter.type) {
@@ -97,7 +98,7 @@ function refuse(parameter: ToolParameter, value: unknown): string | undefined {
     case "integer": {
       const { minimum = Number.NEGATIVE_INFINITY } = parameter;
       if (Number.isSafeInteger(value) && (value as number) >= minimum) return undefined;
-      return Number.isFinite(minimum) ? `a whole number from ${minimum} on` : "a whole number";
+      return Number.isFinite(minimum) ? `a whole number of at least ${minimum}` : "a whole number";
     }
     case "array":
       return Array.isArray(value) && value.every(isString) ? undefined : "a list of strings";
@@ -120,5 +121,5 @@ function describe(value: unknown): string {
   } catch {
     text = Array.isArray(value) ? "such a list" : `such a ${typeof value}`;
   }
-  return text.length > 60 ? `${text.slice(0, 60)}…` : text;
+  return shorten(text, 60);
 }

@@ -47,7 +47,7 @@ const maxOutputTokens = {
   type: "integer",
   minimum: 1,
   description:
-    "How much output to return, in tokens of about 4 bytes. Default 10000. Of longer output the beginning and the end are returned.",
+    "How much output to return, in tokens of about 4 bytes. Default 10000. Longer output is cut in the middle.",
 } as const;
 
 /** The tool that starts commands. */
@@ -56,7 +56,7 @@ export const execCommandDefinition = {
   name: "exec_command",
   description:
     "Runs a command and returns its output. Returns when the command ends or when yield_time_ms is over, whichever comes first. " +
-    "A command that has ended has an exit code. One that is still running goes on in the background and has a session_id: " +
+    "A command that has ended has an exit code. One that is still running continues in the background and has a session_id: " +
     "pass it to write_stdin to read more output or to send input.",
   strict: false,
   parameters: {
@@ -96,7 +96,7 @@ export const execCommandDefinition = {
       env: {
         type: "object",
         additionalProperties: { type: "string" },
-        description: "Environment variables to set, besides those that are there.",
+        description: "Environment variables to set, in addition to the existing ones.",
       },
     },
     required: [],
@@ -109,7 +109,7 @@ export const writeStdinDefinition = {
   type: "function",
   name: "write_stdin",
   description:
-    "Sends input to a running session of exec_command, or only waits for it, and returns the output that is new since the last call. " +
+    "Sends input to a running session of exec_command, or only waits for it, and returns the output since the last call. " +
     "Returns when the process ends or when yield_time_ms is over. Once it has returned an exit code, the session is gone.",
   strict: false,
   parameters: {
@@ -119,8 +119,8 @@ export const writeStdinDefinition = {
       chars: {
         type: "string",
         description:
-          "Characters to send as they are; end a line with \\n. Empty or left out: send nothing, only read. " +
-          "\\u0003 (Ctrl-C) interrupts, also a session without a terminal, which takes no other input.",
+          "Characters to send verbatim; end a line with \\n. Empty or omitted: send nothing, only read. " +
+          "\\u0003 (Ctrl-C) interrupts; a session without a terminal accepts nothing else.",
       },
       yield_time_ms: {
         type: "number",

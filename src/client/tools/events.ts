@@ -2,7 +2,7 @@ import type { ToolStream } from "./tool-host.ts";
 
 /**
  * Events of the tools' processes, for a user interface. Each process has one `begin` and one `end`; `callId` is that of
- * the `exec_command` that started it, also for events that later calls cause.
+ * the `exec_command` that started it, even for events that later calls cause.
  */
 export type ExecToolEvent =
   | {

@@ -1,7 +1,17 @@
 import { describe, expect, it, vi } from "vitest";
 import { RpcError } from "../../base/errors.ts";
 import { closed, exited, output, utf8 } from "../../../test/fixtures/fake-tool-host.ts";
-import { after, endEvents, events, host, tools, useTools } from "../../../test/fixtures/tools-scene.ts";
+import {
+  after,
+  endEvents,
+  events,
+  host,
+  setUpTools,
+  tools,
+  useTools,
+} from "../../../test/fixtures/tools-scene.ts";
+
+setUpTools();
 
 describe("exec_command", () => {
   it("returns output and exit code of a command that ends in time, and no session", async () => {
@@ -177,14 +187,14 @@ describe("exec_command", () => {
     expect(await after(0, tools.write_stdin({ session_id: 1 }))).toMatchObject({ output: "\ufffd" });
   });
 
-  it("tells of lost output once", async () => {
+  it("reports lost output once", async () => {
     host.script = [{ kind: "gap", fromSeq: 2, toSeq: 2 }];
     const { notes } = await after(250, tools.exec_command({ cmd: "x", yield_time_ms: 250 }));
     expect(notes).toHaveLength(1);
     expect(await after(5000, tools.write_stdin({ session_id: 1 }))).toMatchObject({ notes: [] });
   });
 
-  it("tells of output that was lost on the way, and of a sandbox's refusal", async () => {
+  it("reports output that was lost on the way, and a sandbox's refusal", async () => {
     host.script = [
       output("a"),
       { kind: "gap", fromSeq: 2, toSeq: 4 },
@@ -194,7 +204,7 @@ describe("exec_command", () => {
     const { notes } = await after(0, tools.exec_command({ cmd: "x" }));
     expect(notes).toEqual([
       "Some output was lost with the connection (3 pieces or more).",
-      "The sandbox refused something that the command tried.",
+      "The sandbox blocked something that the command tried.",
     ]);
   });
 

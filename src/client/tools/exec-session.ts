@@ -36,6 +36,8 @@ export class ExecSession {
   readonly #aggregated = new HeadTail({ maxBytes: MAX_AGGREGATED_BYTES });
   readonly #joiners = new Map<ToolStream, CharacterJoiner>();
   readonly #done = createDeferred<void>();
+  /** Resolves when nothing more will come: the output ended, or the process was lost. */
+  readonly done = this.#done.promise;
   readonly #following = new AbortController();
   #exit: { readonly exitCode: number | null } | undefined;
   #failure: string | undefined;
@@ -50,11 +52,6 @@ export class ExecSession {
     const { callId, process, argv, cwd } = facts;
     emit({ type: "begin", callId, processId: process.id, argv, cwd });
     void this.#follow();
-  }
-
-  /** Resolves when nothing more will come: the output ended, or the process was lost. */
-  get done(): Promise<void> {
-    return this.#done.promise;
   }
 
   /** The process has exited or was lost; output may still arrive. */
@@ -90,13 +87,13 @@ export class ExecSession {
     const notes: string[] = [];
     if (this.#lostEvents > 0)
       notes.push(`Some output was lost with the connection (${this.#lostEvents} pieces or more).`);
-    if (this.#sandboxDenied) notes.push("The sandbox refused something that the command tried.");
+    if (this.#sandboxDenied) notes.push("The sandbox blocked something that the command tried.");
     this.#lostEvents = 0;
     this.#sandboxDenied = false;
     return { cut, notes };
   }
 
-  /** No further call will come: the exit is enough of an end. */
+  /** No more calls will arrive: the exit is enough of an end. */
   release(): void {
     this.#released = true;
     if (this.#exit !== undefined) this.#end();
@@ -139,7 +136,7 @@ export class ExecSession {
         this.#lostEvents += event.toSeq - event.fromSeq + 1;
         return;
       case "closed":
-        this.#end(this.#exit === undefined ? "The exit of the process was not told" : undefined);
+        this.#end(this.#exit === undefined ? "The process's exit was not reported" : undefined);
         return;
       case "failed":
         this.#end(event.message);

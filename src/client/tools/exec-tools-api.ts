@@ -13,7 +13,7 @@ export interface ExecToolsOptions {
    * Default working directory of commands, and base of a relative `workdir`. Default: the server's working directory.
    */
   readonly cwd?: string;
-  /** The shell for `cmd`. Default: the server's shell, else `/bin/sh`. */
+  /** The shell for `cmd`. Default: the server's shell, otherwise `/bin/sh`. */
   readonly shell?: string;
   /**
    * Whether the shell reads its login profile, for calls that do not say. Default: true, as with Codex's tools; false
@@ -36,7 +36,7 @@ export interface ExecToolsOptions {
   readonly terminalSize?: ToolTerminalSize;
   /**
    * Maximum number of processes that run or have ended unreported. Default: 64. At the limit one is evicted, and the
-   * model is told.
+   * result says so.
    */
   readonly maxSessions?: number;
   /** Maximum output of a call, whatever the model asks for. Default: everything kept, about 260000 tokens. */

@@ -1,8 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { closed, exited, output } from "../../../test/fixtures/fake-tool-host.ts";
-import { after, host, tools, useTools } from "../../../test/fixtures/tools-scene.ts";
+import { after, host, setUpTools, tools, useTools } from "../../../test/fixtures/tools-scene.ts";
 import { UsageError } from "../../base/errors.ts";
 import type { FunctionTool } from "./function-tool.ts";
+
+setUpTools();
 
 describe("call", () => {
   it("runs a tool by name, with arguments or their JSON text, and renders the result", async () => {
@@ -71,7 +73,7 @@ describe("call", () => {
     host.environment = {};
     host.script = [exited(0), closed];
     expect(await tools.call("exec_command", { cmd: "x" })).toEqual({
-      text: "exec_command: the server names no shell; give one as shell, or argv instead of cmd",
+      text: "exec_command: the server does not report a shell; pass one as shell, or argv instead of cmd",
       isError: true,
     });
     expect(await after(0, tools.call("exec_command", { argv: ["x"] }))).toMatchObject({ isError: false });

@@ -1,8 +1,8 @@
+import { abortable } from "../../base/deadlines.ts";
 import { type ErrorCode, ExecError, messageOf, UsageError } from "../../base/errors.ts";
 import { type Logger, silentLogger } from "../../base/logger.ts";
 import { uriFromPath } from "../../base/file-uri.ts";
-import type { Sandbox } from "../../protocol/sandbox-options.ts";
-import type { SandboxContext } from "../../protocol/sandbox.ts";
+import { shorten } from "../../base/shorten.ts";
 import { SpawnError } from "../process/spawn-error.ts";
 import { sandboxFor } from "../calls/sandbox.ts";
 import {
@@ -58,7 +58,7 @@ class Tools implements ExecTools {
     for (const name of ["maxSessions", "maxOutputTokens"] as const) {
       const value = options[name];
       if (value !== undefined && (!Number.isSafeInteger(value) || value < 1))
-        throw new UsageError(`${name} must be a whole number from 1 on, not ${value}`);
+        throw new UsageError(`${name} must be a whole number of at least 1, not ${value}`);
     }
     this.#host = host;
     this.#options = options;
@@ -83,15 +83,15 @@ class Tools implements ExecTools {
   }
 
   async exec_command(args: ExecCommandArgs, options: ToolCallOptions = {}): Promise<ExecToolResult> {
-    const given = parseExecCommandArgs(args);
+    const requested = parseExecCommandArgs(args);
     const { signal } = options;
     const startedAt = performance.now();
-    const { session, notes } = await this.#start(given, options);
+    const { session, notes } = await this.#start(requested, options);
     try {
-      await waitAtMost(session.done, clampYield(given.yield_time_ms, EXEC_YIELD_MS), signal);
-      return this.#report(session, { startedAt, notes, maxTokens: given.max_output_tokens });
+      await waitAtMost(session.done, clampYield(requested.yield_time_ms, EXEC_YIELD_MS), signal);
+      return this.#report(session, startedAt, notes, requested.max_output_tokens);
     } catch (error) {
-      // The model never learns the session's number, so nobody could end it later.
+      // The model never learns the session's number, so it could not end it later.
       this.#discard(session, "was ended because its call was cancelled");
       throw error;
     } finally {
@@ -100,18 +100,18 @@ class Tools implements ExecTools {
   }
 
   async write_stdin(args: WriteStdinArgs, options: ToolCallOptions = {}): Promise<ExecToolResult> {
-    const given = parseWriteStdinArgs(args);
+    const requested = parseWriteStdinArgs(args);
     const { signal } = options;
     signal?.throwIfAborted();
-    const session = this.#table.use(given.session_id);
+    const session = this.#table.use(requested.session_id);
     const startedAt = performance.now();
-    const chars = given.chars ?? "";
-    const windowMs = clampYield(given.yield_time_ms, chars === "" ? POLL_YIELD_MS : WRITE_YIELD_MS);
+    const chars = requested.chars ?? "";
+    const windowMs = clampYield(requested.yield_time_ms, chars === "" ? POLL_YIELD_MS : WRITE_YIELD_MS);
     session.calls += 1;
     try {
-      const notes = chars === "" ? [] : await this.#send(session, { chars, windowMs, signal });
+      const notes = chars === "" ? [] : await this.#send(session, chars, windowMs, signal);
       await waitAtMost(session.done, windowMs - (performance.now() - startedAt), signal);
-      return this.#report(session, { startedAt, notes, maxTokens: given.max_output_tokens });
+      return this.#report(session, startedAt, notes, requested.max_output_tokens);
     } finally {
       session.calls -= 1;
     }
@@ -163,16 +163,16 @@ class Tools implements ExecTools {
   }
 
   async #start(
-    given: ExecCommandArgs,
+    requested: ExecCommandArgs,
     { signal, callId }: ToolCallOptions,
   ): Promise<{ readonly session: ExecSession; readonly notes: string[] }> {
     if (this.#closing !== undefined) throw new UsageError("exec_command: the tools are closed");
     signal?.throwIfAborted();
-    const argv = given.argv ?? shellCommand(given, this.#options, this.#host.environment);
+    const argv = requested.argv ?? shellCommand(requested, this.#options, this.#host.environment);
     const base = this.#options.cwd ?? pathOfServer(this.#host.environment?.cwd);
-    const cwd = resolveWorkdir(given.workdir ?? "", base);
-    const command = shorten(given.cmd ?? argv.join(" "));
-    const tty = given.tty ?? false;
+    const cwd = resolveWorkdir(requested.workdir ?? "", base);
+    const command = oneLine(requested.cmd ?? argv.join(" "));
+    const tty = requested.tty ?? false;
     const evicted = this.#table.reserve();
     const notes: string[] = [];
     if (evicted !== undefined) {
@@ -186,14 +186,12 @@ class Tools implements ExecTools {
     }
     let session: ExecSession | undefined;
     try {
-      const env = { ...PLAIN_OUTPUT_ENV, ...this.#options.env, ...given.env };
+      const env = { ...PLAIN_OUTPUT_ENV, ...this.#options.env, ...requested.env };
       const process = await this.#startProcess(argv, {
         tty,
         ...(cwd === undefined ? {} : { cwd }),
         ...(this.#options.specKind === undefined ? {} : { specKind: this.#options.specKind }),
-        ...(this.#options.sandbox === undefined
-          ? {}
-          : { sandbox: this.#sandbox(this.#options.sandbox, base) }),
+        ...this.#sandbox(base),
         env,
         signal,
       });
@@ -213,8 +211,10 @@ class Tools implements ExecTools {
   }
 
   /** The model chooses the working directory of a command, so it cannot decide what the command may write to. */
-  #sandbox(sandbox: Sandbox, base: string | undefined): SandboxContext {
-    return sandboxFor(this.#host, sandbox, base === undefined ? undefined : uriFromPath(base));
+  #sandbox(base: string | undefined): Pick<ToolStartOptions, "sandbox"> {
+    const { sandbox } = this.#options;
+    if (sandbox === undefined) return {};
+    return { sandbox: sandboxFor(this.#host, sandbox, base === undefined ? undefined : uriFromPath(base)) };
   }
 
   async #startProcess(
@@ -225,12 +225,17 @@ class Tools implements ExecTools {
       ...options
     }: ToolStartOptions & { readonly tty: boolean; readonly signal: AbortSignal | undefined },
   ): Promise<ToolProcess> {
-    // A program with an open, silent stdin would wait for it, as many do that read stdin when given no file.
+    // A program with an open, silent stdin would wait for it, as many do that read stdin when they get no file.
     const starting = tty
       ? this.#host.terminal(argv, { ...options, ...this.#options.terminalSize })
       : this.#host.start(argv, { ...options, stdin: "none" });
+    // A result that arrives after an abort.
+    void starting.then(
+      (late) => signal?.aborted && this.#killProcess(late),
+      () => {},
+    );
     try {
-      const process = await unlessAborted(starting, signal, (late) => this.#killProcess(late));
+      const process = await abortable(starting, signal);
       if (this.#closing === undefined) return process;
       this.#killProcess(process);
     } catch (error) {
@@ -248,11 +253,9 @@ class Tools implements ExecTools {
   /** Sends input and returns notes about it. */
   async #send(
     session: ExecSession,
-    {
-      chars,
-      windowMs,
-      signal,
-    }: { readonly chars: string; readonly windowMs: number; readonly signal: AbortSignal | undefined },
+    chars: string,
+    windowMs: number,
+    signal: AbortSignal | undefined,
   ): Promise<string[]> {
     const { id, process, tty, callId } = session.facts;
     if (session.over) return ["The process had ended before the input could be sent."];
@@ -280,20 +283,14 @@ class Tools implements ExecTools {
 
   #report(
     session: ExecSession,
-    {
-      startedAt,
-      notes,
-      maxTokens,
-    }: {
-      readonly startedAt: number;
-      readonly notes: readonly string[];
-      readonly maxTokens: number | null | undefined;
-    },
+    startedAt: number,
+    notes: readonly string[],
+    maxTokens: number | null | undefined,
   ): ExecToolResult {
     const { over, outputHeld, exitCode, failure } = session;
     const { id, command } = session.facts;
     if (over) {
-      this.#table.remove(id, "has ended, as an earlier call said");
+      this.#table.remove(id, "has ended, as an earlier call reported");
       session.release();
     }
     const limit = this.#options.maxOutputTokens ?? Number.POSITIVE_INFINITY;
@@ -317,8 +314,8 @@ class Tools implements ExecTools {
     void session.done.then(() => this.#live.delete(session));
   }
 
-  #discard(session: ExecSession, epitaph: string): void {
-    this.#table.remove(session.facts.id, epitaph);
+  #discard(session: ExecSession, endReason: string): void {
+    this.#table.remove(session.facts.id, endReason);
     this.#kill(session);
   }
 
@@ -357,25 +354,8 @@ class Tools implements ExecTools {
   }
 }
 
-/** Rejects with the signal's reason as soon as it is aborted. A later result of the promise goes to `late`. */
-function unlessAborted<T>(
-  promise: Promise<T>,
-  signal: AbortSignal | undefined,
-  late: (value: T) => void,
-): Promise<T> {
-  if (signal === undefined) return promise;
-  return new Promise((resolve, reject) => {
-    const abort = (): void => reject(signal.reason);
-    signal.addEventListener("abort", abort, { once: true });
-    promise
-      .then((value) => (signal.aborted ? late(value) : resolve(value)), reject)
-      .finally(() => signal.removeEventListener("abort", abort));
-  });
-}
-
-function shorten(command: string): string {
-  const line = command.replace(/\s+/g, " ").trim();
-  return line.length > MAX_COMMAND_CHARACTERS ? `${line.slice(0, MAX_COMMAND_CHARACTERS)}…` : line;
+function oneLine(command: string): string {
+  return shorten(command.replace(/\s+/g, " ").trim(), MAX_COMMAND_CHARACTERS);
 }
 
 function codeOf(error: unknown): ErrorCode {

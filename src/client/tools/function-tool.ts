@@ -12,7 +12,7 @@ export interface ToolCallOptions {
   readonly callId?: string;
 }
 
-/** What a tool answers the model. */
+/** A tool's answer to the model. */
 export interface FunctionToolResult {
   readonly text: string;
   /** True for a mistake that the model can correct. */
@@ -26,7 +26,7 @@ export interface FunctionTool {
   call(args: unknown, options: ToolCallOptions): Promise<FunctionToolResult>;
 }
 
-/** The given tools by name. Throws a UsageError if one has the name of another, or one of `taken`. */
+/** The given tools by name. Throws a UsageError if a name occurs twice, or is in `taken`. */
 export function toolsByName(
   tools: readonly FunctionTool[],
   taken: readonly string[],

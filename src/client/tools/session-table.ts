@@ -3,7 +3,7 @@ import type { ExecSession } from "./exec-session.ts";
 
 /** Number of most recently used sessions that are never evicted. */
 const MAX_PROTECTED = 8;
-/** Number of evicted sessions whose reasons are remembered. */
+/** Number of evicted sessions whose end reasons are remembered. */
 const MAX_EPITAPHS = 256;
 const MAX_LISTED = 10;
 
@@ -12,7 +12,7 @@ export class SessionTable {
   readonly #maxSessions: number;
   /** From least to most recently used. */
   readonly #sessions = new Map<number, ExecSession>();
-  readonly #epitaphs = new Map<number, string>();
+  readonly #endReasons = new Map<number, string>();
   #reserved = 0;
   #lastId = 0;
 
@@ -35,7 +35,7 @@ export class SessionTable {
       if (evicted === undefined)
         throw new ExecError(
           "UNSUPPORTED",
-          `all commands that may run at once (${this.#maxSessions}) are in use; wait for one of them to end`,
+          `the limit of ${this.#maxSessions} concurrent commands is reached; wait for one of them to end`,
         );
       this.remove(evicted.facts.id, "was ended to make room for newer sessions");
     }
@@ -63,12 +63,12 @@ export class SessionTable {
     return session;
   }
 
-  /** `epitaph` is the answer to later calls to the session. */
-  remove(id: number, epitaph: string): void {
+  /** `endReason` is the answer to later calls to the session. */
+  remove(id: number, endReason: string): void {
     if (!this.#sessions.delete(id)) return;
-    this.#epitaphs.set(id, epitaph);
-    const [oldest] = this.#epitaphs.keys();
-    if (this.#epitaphs.size > MAX_EPITAPHS && oldest !== undefined) this.#epitaphs.delete(oldest);
+    this.#endReasons.set(id, endReason);
+    const [oldest] = this.#endReasons.keys();
+    if (this.#endReasons.size > MAX_EPITAPHS && oldest !== undefined) this.#endReasons.delete(oldest);
   }
 
   #leastMissed(): ExecSession | undefined {
@@ -80,8 +80,8 @@ export class SessionTable {
   }
 
   #describeMissing(id: number): string {
-    const epitaph = this.#epitaphs.get(id) ?? (id > 0 && id <= this.#lastId ? "is gone" : undefined);
-    const fact = epitaph === undefined ? `there is no session ${id}` : `session ${id} ${epitaph}`;
+    const endReason = this.#endReasons.get(id) ?? (id > 0 && id <= this.#lastId ? "is gone" : undefined);
+    const fact = endReason === undefined ? `there is no session ${id}` : `session ${id} ${endReason}`;
     const open = this.sessions.slice(-MAX_LISTED).map(({ facts }) => `${facts.id} (${facts.command})`);
     return `${fact}; ${open.length === 0 ? "no session is open" : `open sessions: ${open.join(", ")}`}`;
   }

@@ -13,7 +13,7 @@ export function shellCommand(
   const program = shell ?? options.shell ?? named;
   if (program === undefined)
     throw new UsageError(
-      "exec_command: the server names no shell; give one as shell, or argv instead of cmd",
+      "exec_command: the server does not report a shell; pass one as shell, or argv instead of cmd",
     );
   return [program, (login ?? options.login ?? true) ? "-lc" : "-c", cmd ?? ""];
 }

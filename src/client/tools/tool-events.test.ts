@@ -6,6 +6,7 @@ import {
   endEvents,
   events,
   host,
+  setUpTools,
   startSession,
   tools,
   types,
@@ -13,8 +14,10 @@ import {
 } from "../../../test/fixtures/tools-scene.ts";
 import type { ToolProcessEvent } from "./tool-host.ts";
 
+setUpTools();
+
 describe("events", () => {
-  it("tell the life of a process under the id of the call that started it", async () => {
+  it("report the life of a process under the id of the call that started it", async () => {
     host.script = [output("> ", "pty")];
     await after(
       250,
@@ -35,7 +38,7 @@ describe("events", () => {
     ["the session is lost", [{ kind: "failed", message: "gone" }], "gone"],
     ["following it fails", [new ConnectionError("socket closed")], "socket closed"],
     ["its events just stop", ["end"], "The events of the process stopped"],
-    ["its exit was lost", [closed], "The exit of the process was not told"],
+    ["its exit was lost", [closed], "The process's exit was not reported"],
   ])("have one end when %s", async (_, script, failure) => {
     const process = await startSession();
     process.tell(output("x"), ...script);
@@ -54,7 +57,7 @@ describe("events", () => {
     expect(endEvents()).toMatchObject([{ exitCode: 4, failure: "gone" }]);
   });
 
-  it("do not go on after the end", async () => {
+  it("do not continue after the end", async () => {
     const process = await startSession();
     process.heedsSignal = false;
     process.tell(exited(0));

@@ -37,7 +37,7 @@ export interface ToolTerminalSize {
 
 /** The part of a host that the tools use. */
 export interface ToolHost {
-  /** The server's description of its machine, of which the tools use the shell and the working directory. */
+  /** The server's description of its machine; the tools use its shell and working directory. */
   readonly environment?:
     | { readonly shell?: { readonly path: string }; readonly cwd?: string | null | undefined }
     | undefined;

@@ -1,9 +1,9 @@
 import type { HeadTail } from "../process/head-tail.ts";
 
-/** Models count tokens; what a token is depends on the model, so bytes stand in for them. */
+/** Models count tokens, whose size depends on the model, so bytes stand in for them. */
 const BYTES_PER_TOKEN = 4;
 
-/** Result of a tool call. The names are those that models see. */
+/** Result of a tool call. Models see the names. */
 export interface ExecToolResult {
   /**
    * Output since the last call, both streams as they arrived, cut to the budget with a line where something is missing.
@@ -28,12 +28,10 @@ export interface ExecToolResult {
 }
 
 /** Output cut to a number of tokens. */
-export interface TokenCut {
-  readonly output: string;
-  readonly original_token_count: number;
-  readonly omitted_tokens: number;
-  readonly omitted_bytes: number;
-}
+export type TokenCut = Pick<
+  ExecToolResult,
+  "output" | "original_token_count" | "omitted_tokens" | "omitted_bytes"
+>;
 
 const toTokens = (bytes: number): number => Math.ceil(bytes / BYTES_PER_TOKEN);
 

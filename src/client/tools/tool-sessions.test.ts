@@ -6,12 +6,15 @@ import {
   endEvents,
   events,
   host,
+  setUpTools,
   startSession,
   tools,
   types,
   useTools,
 } from "../../../test/fixtures/tools-scene.ts";
 import { createExecTools } from "./exec-tools.ts";
+
+setUpTools();
 
 describe("sessions", () => {
   it("are ended at the bound: the one used longest ago, but none of the last eight", async () => {
@@ -52,7 +55,7 @@ describe("sessions", () => {
     const running = tools.exec_command({ cmd: "a", yield_time_ms: 20_000 });
     await startSession({ cmd: "b" });
     await expect(tools.exec_command({ cmd: "c" })).rejects.toThrow(
-      "commands that may run at once (2) are in use",
+      "the limit of 2 concurrent commands is reached",
     );
     expect(host.processes.map((process) => process.kills)).toEqual([0, 0]);
     await vi.advanceTimersByTimeAsync(20_000);
@@ -66,7 +69,7 @@ describe("sessions", () => {
     host.beforeStart = () => new Promise((resolve) => void setTimeout(resolve, 100));
     const first = tools.exec_command({ cmd: "a", yield_time_ms: 250 });
     await expect(tools.exec_command({ cmd: "b" })).rejects.toThrow(
-      "commands that may run at once (1) are in use",
+      "the limit of 1 concurrent commands is reached",
     );
     await after(350, first);
   });
@@ -139,7 +142,7 @@ describe("sessions", () => {
 
   it("are bounded by options that are checked", () => {
     expect(() => createExecTools(host, { maxSessions: 0 })).toThrow(
-      "maxSessions must be a whole number from 1 on",
+      "maxSessions must be a whole number of at least 1",
     );
     expect(() => createExecTools(host, { maxOutputTokens: 0.5 })).toThrow("maxOutputTokens must be");
   });

@@ -1,7 +1,9 @@
 import { describe, expect, it, vi } from "vitest";
 import { RpcError } from "../../base/errors.ts";
 import { closed, exited, output } from "../../../test/fixtures/fake-tool-host.ts";
-import { after, startSession, tools, types } from "../../../test/fixtures/tools-scene.ts";
+import { after, setUpTools, startSession, tools, types } from "../../../test/fixtures/tools-scene.ts";
+
+setUpTools();
 
 describe("write_stdin", () => {
   it("sends characters and returns what is new since the last call", async () => {
@@ -25,11 +27,11 @@ describe("write_stdin", () => {
     expect(await after(0, poll)).toMatchObject({ output: "bye", exit_code: 0 });
     expect(tools.list()).toEqual([]);
     await expect(tools.write_stdin({ session_id: 1 })).rejects.toThrow(
-      "session 1 has ended, as an earlier call said; no session is open",
+      "session 1 has ended, as an earlier call reported; no session is open",
     );
   });
 
-  it("tells an end that came between two calls, with the output", async () => {
+  it("reports an end that came between two calls, with the output", async () => {
     const process = await startSession();
     process.tell(output("bye"), exited(2), closed);
     await vi.advanceTimersByTimeAsync(0);

@@ -8,7 +8,7 @@ afterEach(() => void vi.useRealTimers());
 describe("waitAtMost", () => {
   const never = new Promise<void>(() => {});
 
-  it("tells whether the promise was in time", async () => {
+  it("returns whether the promise was in time", async () => {
     await expect(waitAtMost(Promise.resolve(), 100)).resolves.toBe(true);
     const late = waitAtMost(never, 100);
     await vi.advanceTimersByTimeAsync(100);

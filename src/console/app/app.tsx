@@ -1,16 +1,13 @@
 import { Entering, Entrance } from "../connection/entrance.tsx";
 import { serverLink } from "../connection/server-link.ts";
-import { StartPlace } from "../start/open-start.tsx";
+import { StartDialogSlot } from "../start/open-start.tsx";
 import { Questions } from "../ui/confirm.tsx";
 import { Toasts } from "../ui/toast.tsx";
-import { Banner } from "./banner.tsx";
-import { useCommands } from "../frame/commands.ts";
-import { CurrentView } from "./current-view.tsx";
-import { generalCommands } from "../frame/general-commands.ts";
-import { KeySheet } from "../frame/key-sheet.tsx";
-import { Palette } from "../frame/palette.tsx";
-import { Rail } from "../frame/rail.tsx";
+import { inGroup, useCommands } from "../frame/commands.ts";
+import { generalCommands, PageFrame } from "../frame/page-frame.tsx";
 import { navigate } from "../frame/router.ts";
+import { ConnectionBanner } from "./connection-banner.tsx";
+import { CurrentView } from "./current-view.tsx";
 import { usableViews } from "./views.ts";
 
 export function App() {
@@ -27,32 +24,23 @@ export function App() {
 
 function Frame() {
   const views = usableViews();
+  const goTo = ({ title, path }: (typeof views)[number]) => ({
+    id: `go-${path}`,
+    title,
+    keys: `g ${path.slice(1)}`,
+    run: () => navigate(path),
+  });
   useCommands(
-    () => [
-      ...views.map(({ id, title, path, key }) => ({
-        id: `go-${id}`,
-        title,
-        group: "Go to",
-        keys: `g ${key}`,
-        run: () => navigate(path),
-      })),
-      ...generalCommands(),
-    ],
-    [views.map(({ id }) => id).join(" ")],
+    () => [...inGroup("Go to", views.map(goTo)), ...generalCommands()],
+    [views.map(({ path }) => path).join(" ")],
   );
   return (
-    <div class="frame">
-      <a class="skip" href="#view">
-        Skip to the content
-      </a>
-      <Rail views={views} where={serverLink.server.value?.name ?? location.host} />
-      <main class="frame-main" id="view" tabIndex={-1}>
-        <Banner />
+    <>
+      <PageFrame views={views} where={serverLink.server.value?.name ?? location.host}>
+        <ConnectionBanner />
         <CurrentView />
-      </main>
-      <StartPlace />
-      <Palette />
-      <KeySheet />
-    </div>
+      </PageFrame>
+      <StartDialogSlot />
+    </>
   );
 }

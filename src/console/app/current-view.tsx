@@ -6,13 +6,13 @@ import { serverLink } from "../connection/server-link.ts";
 import { Button } from "../ui/button.tsx";
 import { EmptyState } from "../ui/empty-state.tsx";
 import { ErrorBox } from "../ui/error-box.tsx";
-import { holdKeys, releaseKeys } from "../frame/commands.ts";
+import { holdKeys } from "../frame/commands.ts";
 import { titleOf } from "../frame/page-title.ts";
 import { path } from "../frame/router.ts";
 import type { View, ViewProps } from "../frame/view.ts";
 import { viewAt } from "./views.ts";
 
-/** What the address names. */
+/** The view that the address names. */
 export function CurrentView() {
   const view = viewAt(path.value);
   useEffect(() => {
@@ -20,14 +20,18 @@ export function CurrentView() {
   }, [view, path.value]);
   if (view === undefined)
     return (
-      <EmptyState icon="search" title="There is nothing here" text="The address names no part of this page.">
+      <EmptyState
+        icon="search"
+        title="Page not found"
+        text="This address does not belong to any part of the console."
+      >
         <a class="button plain" href="/">
-          Go to the start
+          Go to the start page
         </a>
       </EmptyState>
     );
   // Another session is another world: nothing of the old one may stay.
-  return <LoadedView key={`${view.id} ${serverLink.sessions.value}`} view={view} />;
+  return <LoadedView key={`${view.path} ${serverLink.sessions.value}`} view={view} />;
 }
 
 function LoadedView({ view }: { readonly view: View }) {
@@ -50,13 +54,12 @@ function LoadedView({ view }: { readonly view: View }) {
     if (component.value === undefined) load();
   }, [view]);
   const isLoading = component.value === undefined && failure.value === undefined;
-  // Before the next key, and after the effects of the view itself, which has added its commands by then.
+  // Before the next key, and after the view's own effects, which have added its commands by then.
   useLayoutEffect(() => {
-    if (isLoading) holdKeys();
-    else releaseKeys();
+    holdKeys(isLoading);
   }, [isLoading]);
   if (fault !== undefined)
-    return <Failed text={`This view has a fault: ${describeError(fault).text}`} again={reset} />;
+    return <Failed text={`This view failed: ${describeError(fault).text}`} again={reset} />;
   if (failure.value !== undefined) return <Failed text="This view could not be loaded." again={load} />;
   const Component = component.value;
   return Component === undefined ? null : <Component path={path.value} />;
@@ -69,7 +72,7 @@ function Failed({ text, again }: { readonly text: string; readonly again: () => 
     <div class="view-failed">
       <ErrorBox
         text={text}
-        remedy="Try it again. If that does not help, load the page again; processes go on."
+        remedy="Try again. If that does not help, reload the page; processes keep running."
       >
         <Button onClick={again}>Try again</Button>
       </ErrorBox>

@@ -1,16 +1,16 @@
-/** What this page may show to the server: a secret that it got for a link, or a token that a person gave. */
+/** The page's credential: a secret that it got for a link, or a token that the user entered. */
 const KEY = "exec-server-secret";
 
-/** What the server says about getting in, before anybody is. */
+/** What the server tells a page before it has signed in. */
 export interface ServerState {
   /** `link`: only by a link that the server or `exec-server open` prints; `token`: also by a token of the server. */
   readonly authentication: "link" | "token";
   /** Name of the machine, if strangers may know it. */
   readonly name?: string | null;
   readonly version?: string | null;
-  /** What serves the page, if it is not the server itself, and prints other links. */
+  /** The command that serves the page and prints new links, if it is not the server itself. */
   readonly command?: string;
-  /** Of the secret that was shown. */
+  /** State of the presented secret. */
   readonly session?: "valid" | "over";
 }
 
@@ -52,17 +52,11 @@ export function linkElsewhere(text: string): string | undefined {
   return isPage && origin !== location.origin && hash.startsWith("#link=") ? href : undefined;
 }
 
-/** Trades the token of a link, which works once, or a token of the server for a secret. */
-export function trade(token: string): Promise<string> {
-  return post({ token });
-}
-
-/** Trades a secret for one that lasts longer. */
-export function renew(secret: string): Promise<string> {
-  return post({ secret });
-}
-
-async function post(shown: { readonly token: string } | { readonly secret: string }): Promise<string> {
+/**
+ * Trades the token of a link, which works once, or a token of the server for a secret, or a secret for one that lasts
+ * longer.
+ */
+export async function trade(shown: { token: string } | { secret: string }): Promise<string> {
   const response = await fetch("/console/session", {
     method: "POST",
     headers: { "content-type": "application/json" },
@@ -74,7 +68,7 @@ async function post(shown: { readonly token: string } | { readonly secret: strin
   throw new AccessRefused(why);
 }
 
-/** Also says whether a secret is still good, which browsers do not reveal when a WebSocket is refused. */
+/** Also reports whether a secret is still valid, which browsers do not reveal when a WebSocket is refused. */
 export async function serverState(secret?: string): Promise<ServerState> {
   const headers = secret === undefined ? {} : { authorization: `Bearer ${secret}` };
   const response = await fetch("/console/state", { headers });

@@ -13,11 +13,11 @@ it.each([
   expect(describeError(new Error(message)).text).toBe(text);
 });
 
-it("a lost session is told without the words of the wire", () => {
+it("a lost session is reported without the words of the wire", () => {
   const lost = new ConnectionError("transport disconnected; unknown session id x", { code: "SESSION_LOST" });
   expect(describeError(lost)).toEqual({
-    text: "The server was restarted before it had answered.",
-    remedy: "The page reconnects by itself. Try again when it has.",
+    text: "The server was restarted before it answered.",
+    remedy: "The page reconnects by itself. Try again then.",
   });
 });
 

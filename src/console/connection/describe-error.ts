@@ -6,18 +6,18 @@ export interface DescribedError {
   readonly remedy: string | undefined;
 }
 
-/** For what needs a connection, while there is none. */
+/** For actions that need a connection, while there is none. */
 export const NOT_CONNECTED: DescribedError = {
-  text: "There is no connection to the server now.",
-  remedy: "The page reconnects by itself. Try again when it has.",
+  text: "Not connected to the server.",
+  remedy: "The page reconnects by itself. Try again then.",
 };
 
-/** An error in words for people, with what they can do about it. */
+/** An error in words for users, with the remedy. */
 export function describeError(error: unknown): DescribedError {
   return { text: textOf(error), remedy: remedyOf(error) };
 }
 
-/** What was not done, and why: `a.txt was not renamed: Permission denied`. */
+/** The failed action and the reason: `a.txt was not renamed: Permission denied`. */
 export function describeFailure(what: string, error: unknown): DescribedError {
   const { text, remedy } = describeError(error);
   return { text: `${what}: ${text}`, remedy };
@@ -32,14 +32,14 @@ function textOf(error: unknown): string {
   );
 }
 
-const SESSION_LOST = "The server was restarted before it had answered.";
+const SESSION_LOST = "The server was restarted before it answered.";
 
 function remedyOf(error: unknown): string | undefined {
   if (error instanceof SpawnError && error.reason !== undefined) return SPAWN_REMEDIES[error.reason];
   if (error instanceof FileError && error.errno !== undefined) return FILE_REMEDIES[error.errno];
   if (error instanceof ConnectionError)
     return error.code === "EFFECT_UNKNOWN"
-      ? "The connection was lost before the answer came. Look whether it was done before you do it again."
+      ? "The connection was lost before the answer arrived. Check whether it was done before you try again."
       : NOT_CONNECTED.remedy;
   if (error instanceof ExecError) return REMEDIES[error.code];
   return undefined;
@@ -48,9 +48,9 @@ function remedyOf(error: unknown): string | undefined {
 const REMEDIES: Partial<Record<ExecError["code"], string>> = {
   PERMISSION_DENIED: "Your access does not include this. Ask the person who runs the server.",
   LIMIT_REACHED: "A limit of the server is reached: end something that you no longer need, and try again.",
-  UNSUPPORTED: "This server does not have it.",
+  UNSUPPORTED: "This server does not support it.",
   ALREADY_EXISTS: "Choose another name, or open the process that has it.",
-  AUDIT_FAILED: "The server cannot write its audit log. Whoever runs it must make room.",
+  AUDIT_FAILED: "The server cannot write its audit log; its disk may be full. Ask the person who runs it.",
 };
 
 const SPAWN_REMEDIES: Record<string, string | undefined> = {
@@ -61,8 +61,8 @@ const SPAWN_REMEDIES: Record<string, string | undefined> = {
 };
 
 const FILE_REMEDIES: Record<string, string | undefined> = {
-  EACCES: "The server's user has no permission for it.",
-  EPERM: "The server's user has no permission for it.",
+  EACCES: "The server's user does not have permission.",
+  EPERM: "The server's user does not have permission.",
   ENOENT: "It may have been moved or deleted in the meantime.",
   ENOSPC: "The disk of the server's machine is full.",
   EROFS: "That file system is read-only.",

@@ -1,24 +1,24 @@
 import { useSignal } from "@preact/signals";
 import { Button } from "../ui/button.tsx";
 import { ErrorBox } from "../ui/error-box.tsx";
-import { Field } from "../ui/field.tsx";
+import { Field, writeTo } from "../ui/field.tsx";
 import { visibleText } from "../../base/visible-text.ts";
 import { linkElsewhere, tokenIn } from "./access.ts";
 import { enterByToken, serverLink } from "./server-link.ts";
 
-/** Asks for a link or a token. `fleet` is the name of the fleet that is behind it. */
+/** Asks for a link or a token. `fleet` is the name of the fleet behind it. */
 export function Entrance({ fleet }: { fleet?: string }) {
   const text = useSignal("");
   const { server, refusal } = serverLink;
   const byToken = server.value?.authentication === "token";
   const submit = (event: Event): void => {
     event.preventDefault();
-    const given = text.value.trim();
-    if (given === "") return;
-    const elsewhere = linkElsewhere(given);
+    const linkOrToken = text.value.trim();
+    if (linkOrToken === "") return;
+    const elsewhere = linkElsewhere(linkOrToken);
     // A command that is run again serves another page. This one knows nothing of its links.
     if (server.value?.command !== undefined && elsewhere !== undefined) location.assign(elsewhere);
-    else void enterByToken(tokenIn(given));
+    else void enterByToken(tokenIn(linkOrToken));
   };
   return (
     <main class="entrance">
@@ -38,9 +38,7 @@ export function Entrance({ fleet }: { fleet?: string }) {
               spellcheck={false}
               autofocus
               value={text.value}
-              onInput={(event) => {
-                text.value = event.currentTarget.value;
-              }}
+              onInput={writeTo(text)}
             />
           )}
         </Field>
@@ -52,7 +50,7 @@ export function Entrance({ fleet }: { fleet?: string }) {
   );
 }
 
-/** Where a link or a token comes from. `of` says what the link opens. */
+/** How to get a link or a token. `of` names what the link opens. */
 function Advice({ of }: { of: string }) {
   const { authentication, command } = serverLink.server.value ?? {};
   if (command !== undefined)
@@ -62,14 +60,16 @@ function Advice({ of }: { of: string }) {
         <code>{visibleText(command)}</code>. If that opens no browser, paste its link here.
       </p>
     );
+  // Without the URL, it would print a link of somebody's own server.
+  const print = `exec-server open --print --url ${location.origin.replace(/^http/, "ws")}`;
   return authentication === "token" ? (
     <p>
-      This server asks for one of its tokens. A link of <code>exec-server open --print</code> works as well.
+      This server asks for one of its tokens. A link from <code>{print} --token-file FILE</code> works, too.
     </p>
   ) : (
     <p>
-      The server printed one when it started. For a new one, run <code>exec-server open --print</code> on its
-      machine, and paste it here. Each link works once.
+      The server printed one when it started. For a new one, run <code>{print}</code> on its machine, and
+      paste it here. Each link works once.
     </p>
   );
 }

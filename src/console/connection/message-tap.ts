@@ -9,7 +9,7 @@ type Listener = (message: PassedMessage) => void;
 
 const listeners = new Set<Listener>();
 
-/** Messages pass here whatever connection they are on. Nothing is kept: who wants to see them listens. */
+/** All messages pass here, on any connection. Nothing is stored: interested views listen. */
 export function passMessage(direction: PassedMessage["direction"], text: string): void {
   if (listeners.size === 0) return;
   const message = { direction, text, atMs: Date.now() };

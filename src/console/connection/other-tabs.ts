@@ -1,8 +1,8 @@
 import { storedSecret } from "./access.ts";
 
-/** Only pages of this very origin, with its port, can be on it. */
+/** Only pages of this very origin, with its port, can use it. */
 const CHANNEL = "exec-server-secret";
-/** Another tab answers at once, or there is none. */
+/** Another tab answers at once, or does not exist. */
 const WAIT_MS = 150;
 /** Or the machine is busy. */
 const LATE_MS = 10_000;
@@ -18,7 +18,7 @@ export function answerOtherTabs(): void {
   });
 }
 
-/** The secret of another tab, if one has it. An answer that comes late is passed to `onLate`. */
+/** The secret of another tab, if one has it. A late answer is passed to `onLate`. */
 export async function askOtherTabs(onLate: (secret: string) => void): Promise<string | undefined> {
   const channel = new BroadcastChannel(CHANNEL);
   setTimeout(() => channel.close(), LATE_MS);

@@ -8,7 +8,6 @@ import {
   storedSecret,
   storeSecret,
   takeLinkToken,
-  renew,
   trade,
 } from "./access.ts";
 import { passMessage } from "./message-tap.ts";
@@ -36,12 +35,12 @@ const server = signal<ServerState | undefined>(undefined);
 const refusal = signal<string | undefined>(undefined);
 /** When the next attempt to connect begins, while it is awaited. */
 const nextAttemptMs = signal<number | undefined>(undefined);
-/** How many sessions were opened. More than one: those before are gone, with what ran in them. */
+/** Number of sessions opened. If there are several: the earlier ones are gone, with what ran in them. */
 const sessions = signal(0);
 let hurry: (() => void) | undefined;
 let isAskingForEnd = false;
 
-/** What the page keeps open. */
+/** Resources that the page keeps open. */
 export interface Connection {
   readonly closed: Promise<unknown>;
   close(): unknown;
@@ -51,22 +50,22 @@ export interface Connection {
 let open: (secret: string) => Promise<Connection> = openSession;
 let current: Connection | undefined;
 
-/** The one connection of the page. */
+/** The page's only connection. */
 export const serverLink = {
   state,
   /** The latest session, also while it recovers. Undefined before the first. */
   host,
-  /** What the person may do; undefined if the server does not say it. */
+  /** The user's rights; undefined if the server does not report them. */
   rights,
   server,
-  /** Why the person is asked, if something was refused. */
+  /** Why the user is asked, if something was refused. */
   refusal,
   nextAttemptMs,
   sessions,
   isConnected: computed(() => state.value === "connected"),
 };
 
-/** Whether the person may do that, as far as the server says. */
+/** Whether the user has a right, as far as the server reports it. */
 export function isAllowed(right: string): boolean {
   return rights.value?.allowed.includes(right) ?? true;
 }
@@ -91,7 +90,7 @@ async function enterBySecret(secret: string): Promise<void> {
   return stayConnected();
 }
 
-/** With the secret of a tab that took its time, unless the person was faster. */
+/** With the secret of a slow tab, unless the user was faster. */
 function enterLate(secret: string): void {
   if (state.value === "asking" && storedSecret() === undefined) void enterBySecret(secret);
 }
@@ -100,7 +99,7 @@ function enterLate(secret: string): void {
 export async function enterByToken(token: string): Promise<void> {
   state.value = "entering";
   try {
-    storeSecret(await trade(token));
+    storeSecret(await trade({ token }));
   } catch (error) {
     // A page that was loaded again with an old link in its address has its secret still.
     if (error instanceof AccessRefused && storedSecret() !== undefined) return stayConnected();
@@ -134,7 +133,7 @@ async function ask(why: string | undefined): Promise<void> {
   state.value = "asking";
 }
 
-/** Opens one session after another, each when the one before is gone. Ends when the person must be asked. */
+/** Opens one session after another, each when the previous one is gone. Ends when the user must be asked. */
 async function stayConnected(): Promise<void> {
   refusal.value = undefined;
   state.value = "connecting";
@@ -154,8 +153,8 @@ async function stayConnected(): Promise<void> {
         forgetSecret();
         return ask(
           server.value?.command === undefined
-            ? "Your access has ended: it expired or was withdrawn, or the server is another one."
-            : "Your access has ended: it expired, or another command has taken this address.",
+            ? "Your access has ended: it expired or was withdrawn, or a different server answers here now."
+            : "Your access has ended: it expired, or another command uses this address now.",
         );
       }
     }
@@ -163,7 +162,7 @@ async function stayConnected(): Promise<void> {
   }
 }
 
-/** Where the page connects to. */
+/** WebSocket URL of the page's server. */
 export function webSocketUrl(): string {
   return `${location.protocol === "https:" ? "wss:" : "ws:"}//${location.host}/`;
 }
@@ -181,25 +180,25 @@ async function openSession(secret: string): Promise<Host> {
     state.value = "recovering";
     void endIfOver(opened, secret);
   });
-  const told = await rightsOn(opened);
+  const granted = await rightsOn(opened);
   batch(() => {
-    rights.value = told;
+    rights.value = granted;
     host.value = opened;
     sessions.value++;
     state.value = "connected";
   });
-  // Only those who have logged in learn its name.
+  // Only signed-in users learn its name.
   void isOver(secret);
   return opened;
 }
 
-/** What the person may do. A server that does not say it refuses what they may not. */
+/** The user's rights. A server that does not report them refuses what they do not allow. */
 async function rightsOn(opened: Host): Promise<ClientRights | undefined> {
   if (!opened.supports("server/status")) return undefined;
   return (await opened.request("server/status", null)).rights;
 }
 
-/** Whether the server is there, and does not take the secret any more. */
+/** Whether the server responds, but no longer accepts the secret. */
 async function isOver(secret: string): Promise<boolean> {
   try {
     server.value = await serverState(secret);
@@ -210,8 +209,8 @@ async function isOver(secret: string): Promise<boolean> {
 }
 
 /**
- * Ends a session whose access is gone. Browsers do not say why a WebSocket was refused, so by itself it would try to
- * recover until its time is over.
+ * Ends a session whose access is gone. Browsers do not say why a WebSocket was refused, so the session would try to
+ * recover until its time runs out.
  */
 async function endIfOver(session: Host, secret: string): Promise<void> {
   if (isAskingForEnd) return;
@@ -227,7 +226,7 @@ async function endIfOver(session: Host, secret: string): Promise<void> {
 async function keepRenewed(): Promise<void> {
   const secret = storedSecret();
   if (secret === undefined) return;
-  const renewed = await renew(secret).catch(() => secret);
+  const renewed = await trade({ secret }).catch(() => secret);
   if (storedSecret() === secret) storeSecret(renewed);
 }
 

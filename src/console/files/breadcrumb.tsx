@@ -1,36 +1,37 @@
-import { useSignal } from "@preact/signals";
+import { type Signal, useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { navigate } from "../frame/router.ts";
 import { IconButton } from "../ui/button.tsx";
+import { writeTo } from "../ui/field.tsx";
 import { MenuButton } from "../ui/menu-button.tsx";
 import { visibleText } from "../../base/visible-text.ts";
 import { addressOf, resolvePath, stepsTo } from "../frame/paths.ts";
-import { isWithinReach, roots } from "./reach.ts";
+import { homeDirectory, isWithinReach, roots } from "./reach.ts";
 
 export interface BreadcrumbProps {
   readonly path: string;
-  readonly home: string;
-  /** Where typed paths start. */
+  /** Base of typed paths. */
   readonly directory: string;
-  readonly isTyping: boolean;
-  readonly onTyping: (isTyping: boolean) => void;
+  readonly isTyping: Signal<boolean>;
 }
 
-/** Where one is. A click beside the names, or the command, turns it into a field. */
-export function Breadcrumb({ path, home, directory, isTyping, onTyping }: BreadcrumbProps) {
+/** The current path. The button or the command turns it into a field. */
+export function Breadcrumb({ path, directory, isTyping }: BreadcrumbProps) {
+  const setTyping = (typing: boolean): void => {
+    isTyping.value = typing;
+  };
   const trail = useRef<HTMLOListElement>(null);
   useEffect(() => {
     const shown = trail.current;
     if (shown === null) return;
-    // On a narrow page the end is what matters.
+    // On a narrow page the end matters.
     const toEnd = (): void => shown.scrollTo({ left: shown.scrollWidth });
     toEnd();
     const observer = new ResizeObserver(toEnd);
     observer.observe(shown);
     return () => observer.disconnect();
-  }, [path, isTyping]);
-  if (isTyping)
-    return <PathField path={path} home={home} directory={directory} onClose={() => onTyping(false)} />;
+  }, [path, isTyping.value]);
+  if (isTyping.value) return <PathField path={path} directory={directory} onClose={() => setTyping(false)} />;
   const steps = stepsTo(path);
   return (
     <nav class="files-crumbs" aria-label="Path">
@@ -39,6 +40,7 @@ export function Breadcrumb({ path, home, directory, isTyping, onTyping }: Breadc
           <li key={step.path}>
             {isWithinReach(step.path) ? (
               <a
+                class="one-line"
                 href={addressOf(step.path)}
                 aria-current={index === steps.length - 1 ? "page" : undefined}
                 title={visibleText(step.path)}
@@ -46,13 +48,13 @@ export function Breadcrumb({ path, home, directory, isTyping, onTyping }: Breadc
                 {visibleText(step.name)}
               </a>
             ) : (
-              <span title="Not within your reach">{visibleText(step.name)}</span>
+              <span title="Outside what you can open">{visibleText(step.name)}</span>
             )}
           </li>
         ))}
       </ol>
       <RootsButton current={path} />
-      <IconButton icon="edit" label="Type a path" keys="p" onClick={() => onTyping(true)} />
+      <IconButton icon="edit" label="Type a path" keys="p" onClick={() => setTyping(true)} />
     </nav>
   );
 }
@@ -67,23 +69,17 @@ function RootsButton({ current }: { readonly current: string }) {
     icon: current === root || current.startsWith(`${root}/`) ? ("check" as const) : ("folder" as const),
     run: () => navigate(addressOf(root)),
   }));
-  return <MenuButton icon="folder" label="Directories within your reach" items={items} />;
+  return <MenuButton icon="folder" label="Directories you can open" items={items} />;
 }
 
-function PathField({
-  path,
-  home,
-  directory,
-  onClose,
-}: {
-  readonly path: string;
-  readonly home: string;
-  readonly directory: string;
+interface PathFieldProps extends Pick<BreadcrumbProps, "path" | "directory"> {
   readonly onClose: () => void;
-}) {
+}
+
+function PathField({ path, directory, onClose }: PathFieldProps) {
   const text = useSignal(path);
   const field = useRef<HTMLInputElement>(null);
-  // Before the next key, which is meant for it.
+  // Before the next key, which belongs to it.
   useLayoutEffect(() => field.current?.select(), []);
   return (
     <form
@@ -91,7 +87,7 @@ function PathField({
       onSubmit={(event) => {
         event.preventDefault();
         onClose();
-        navigate(addressOf(resolvePath(directory, text.value, home)));
+        navigate(addressOf(resolvePath(directory, text.value, homeDirectory.value)));
       }}
     >
       <input
@@ -101,9 +97,7 @@ function PathField({
         autocomplete="off"
         spellcheck={false}
         value={text.value}
-        onInput={(event) => {
-          text.value = event.currentTarget.value;
-        }}
+        onInput={writeTo(text)}
         onKeyDown={(event) => event.key === "Escape" && onClose()}
         onBlur={onClose}
       />

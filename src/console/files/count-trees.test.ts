@@ -13,7 +13,7 @@ const count = (files: number, directories: number, isPartial = false) => ({ file
 
 test.each([
   [["file"], count(0, 0), "This cannot be undone."],
-  [["link"], count(0, 0), "Only the link is deleted, not what it leads to. This cannot be undone."],
+  [["link"], count(0, 0), "Only the link is deleted, not its target. This cannot be undone."],
   [["directory"], count(0, 0), "The directory is empty. This cannot be undone."],
   [
     ["directory"],

@@ -4,23 +4,19 @@ import type { Entry } from "./entries.ts";
 export interface TreeCount {
   readonly files: number;
   readonly directories: number;
-  /** There is more: the server stops counting, or may not look everywhere. */
+  /** The count is incomplete: the server stops counting, or cannot read everything. */
   readonly isPartial: boolean;
 }
 
-/** How much is in directories. */
-export async function countTrees(
-  files: Files,
-  paths: readonly string[],
-  signal: AbortSignal,
-): Promise<TreeCount> {
+/** Counts the contents of directories. */
+export async function countTrees(files: Files, paths: readonly string[]): Promise<TreeCount> {
   let [fileCount, directoryCount, isPartial] = [0, 0, false];
   for (const path of paths) {
     try {
-      const { entries, errors, truncated } = await files.walk(path, { signal });
-      const found = entries.filter(({ kind }) => kind === "file").length;
-      fileCount += found;
-      directoryCount += entries.length - found;
+      const { entries, errors, truncated } = await files.walk(path);
+      const filesInside = entries.filter(({ kind }) => kind === "file").length;
+      fileCount += filesInside;
+      directoryCount += entries.length - filesInside;
       isPartial ||= truncated || errors.length > 0;
     } catch {
       isPartial = true;
@@ -29,13 +25,13 @@ export async function countTrees(
   return { files: fileCount, directories: directoryCount, isPartial };
 }
 
-/** What a deletion takes away, in words. */
+/** Describes what a deletion removes. */
 export function removalText(entries: readonly Entry[], inside: TreeCount): string {
   const directories = entries.filter(({ kind }) => kind === "directory").length;
   const end = "This cannot be undone.";
   if (directories === 0) {
     const isLink = entries.length === 1 && entries[0]!.kind === "link";
-    return isLink ? `Only the link is deleted, not what it leads to. ${end}` : end;
+    return isLink ? `Only the link is deleted, not its target. ${end}` : end;
   }
   const isEmpty = inside.files === 0 && inside.directories === 0 && !inside.isPartial;
   const what = directories === 1 ? "The directory" : `${directories} directories`;

@@ -1,5 +1,8 @@
 import type { Files, Host } from "../../client/browser.ts";
 import type { Entry } from "./entries.ts";
+import { attempt } from "../connection/attempt.ts";
+import { pathTo } from "../frame/addresses.ts";
+import { navigate } from "../frame/router.ts";
 import { openStart } from "../start/open-start.tsx";
 import { copyAndSay } from "../ui/copy-text.ts";
 import type { MenuItem } from "../ui/menu.tsx";
@@ -8,45 +11,47 @@ import { visibleText } from "../../base/visible-text.ts";
 import { downloadDirectory, downloadFile } from "./jobs/download.ts";
 import { changeMode, deleteEntries, moveEntries, newDirectory, newFile, renameEntry } from "./operations.ts";
 import { isExact, joinPath, uriOf } from "../frame/paths.ts";
-import { openTerminal } from "./open-terminal.ts";
 import { mayStart, mayWrite } from "./reach.ts";
 
 export interface DirectoryContext {
   readonly host: Host;
-  readonly files: Files;
   readonly directory: string;
-  readonly home: string;
-  readonly all: readonly Entry[];
-  /** Selects what was made or renamed, when it is listed. */
-  readonly select: (name: string) => void;
+  /** Names that are there already. */
+  readonly taken: ReadonlySet<string>;
+  /** Selects the created or renamed entry once it is listed; does nothing if the action failed. */
+  readonly select: (name: string | undefined) => void;
 }
 
-/** What can be done with a directory itself. */
-export function directoryActions(context: DirectoryContext): readonly MenuItem[] {
-  const { host, files, directory, all, select } = context;
-  const taken = new Set(all.map(({ name }) => name));
-  const changes: readonly MenuItem[] = [
+/** Leaves out what the person may not do, or what makes no sense for the selection. */
+function offered(items: readonly (MenuItem & { readonly isOffered?: boolean })[]): readonly MenuItem[] {
+  return items.filter(({ isOffered = true }) => isOffered);
+}
+
+/** Actions on a directory itself. */
+export function directoryActions({ host, directory, taken, select }: DirectoryContext): readonly MenuItem[] {
+  const { files } = host;
+  return offered([
     {
       id: "new-file",
       title: "New file",
       icon: "file",
       keys: "n",
+      isOffered: mayWrite(),
       run: () => void newFile(files, directory, taken),
     },
     {
       id: "new-directory",
       title: "New directory",
       icon: "folder",
-      run: () =>
-        void newDirectory(files, directory, taken).then((name) => name !== undefined && select(name)),
+      isOffered: mayWrite(),
+      run: () => void newDirectory(files, directory, taken).then(select),
     },
-  ];
-  const starts: readonly MenuItem[] = [
     {
       id: "terminal",
       title: "Open a terminal here",
       icon: "terminal",
       keys: "t",
+      isOffered: mayStart(),
       run: () => void openTerminal(host, directory),
     },
     {
@@ -54,6 +59,7 @@ export function directoryActions(context: DirectoryContext): readonly MenuItem[]
       title: "Start a process here",
       icon: "play",
       keys: "s",
+      isOffered: mayStart(),
       run: () => openStart({ cwdUri: uriOf(directory) }),
     },
     {
@@ -61,115 +67,111 @@ export function directoryActions(context: DirectoryContext): readonly MenuItem[]
       id: "download-directory",
       title: "Download this directory",
       icon: "download",
+      isOffered: mayStart(),
       run: () => void downloadDirectory(directory),
     },
-  ];
-  return [
-    ...(mayWrite() ? changes : []),
-    ...(mayStart() ? starts : []),
-    {
-      id: "copy-path",
-      title: "Copy the path",
-      icon: "copy",
-      run: () => void copyAndSay(directory, "The path is in the clipboard."),
-    },
-  ];
+    { id: "copy-path", title: "Copy the path", icon: "copy", run: () => copyPaths([directory]) },
+  ]);
 }
 
-/** What can be done with entries that are selected. */
+/** Actions on selected entries. */
 export function entryActions(
-  context: DirectoryContext,
+  { host: { files }, directory, taken, select }: DirectoryContext,
   selected: readonly Entry[],
   open: (entry: Entry) => void,
 ): readonly MenuItem[] {
-  const { files, directory, home, all, select } = context;
   const [first] = selected;
-  if (first === undefined) return [];
-  // No path leads to a name that is not text.
-  if (selected.some(({ name }) => !isExact(name))) return [];
+  // Paths cannot name an entry whose name is not text.
+  if (first === undefined || selected.some(({ name }) => !isExact(name))) return [];
   const paths = selected.map(({ name }) => joinPath(directory, name));
-  const taken = new Set(all.map(({ name }) => name));
   const isSingle = selected.length === 1;
-  const single: readonly MenuItem[] = [
-    { id: "open", title: "Open", icon: "eye", keys: "Enter", run: () => open(first) },
-  ];
-  const rename: MenuItem = {
-    id: "rename",
-    title: "Rename",
-    icon: "edit",
-    keys: "F2",
-    run: () => void renameEntry(files, paths[0]!, taken).then((name) => name !== undefined && select(name)),
-  };
-  const writable = (items: readonly MenuItem[]): readonly MenuItem[] => (mayWrite() ? items : []);
-  return [
-    ...(isSingle ? single : []),
-    ...(isSingle ? writable([rename]) : []),
+  const isWritable = mayWrite();
+  return offered([
+    { id: "open", title: "Open", icon: "eye", keys: "Enter", isOffered: isSingle, run: () => open(first) },
+    {
+      id: "rename",
+      title: "Rename",
+      icon: "edit",
+      keys: "F2",
+      isOffered: isSingle && isWritable,
+      run: () => void renameEntry(files, paths[0]!, taken).then(select),
+    },
     {
       id: "download",
       title: "Download",
       icon: "download",
       keys: "d",
-      run: () => void download(context, selected),
+      run: () => void download(files, directory, selected),
     },
-    ...writable([
-      {
-        id: "move",
-        title: "Move…",
-        icon: "chevron-right",
-        keys: "m",
-        run: () => void moveEntries(files, paths, home, "move"),
-      },
-      {
-        id: "copy",
-        title: "Copy…",
-        icon: "plus",
-        keys: "c",
-        run: () => void moveEntries(files, paths, home, "copy"),
-      },
-      {
-        id: "mode",
-        title: "Permissions…",
-        icon: "lock",
-        run: () => void changeMode(files, directory, selected),
-      },
-    ]),
+    {
+      id: "move",
+      title: "Move…",
+      icon: "chevron-right",
+      keys: "m",
+      isOffered: isWritable,
+      run: () => void moveEntries(files, paths, "move"),
+    },
+    {
+      id: "copy",
+      title: "Copy…",
+      icon: "plus",
+      keys: "c",
+      isOffered: isWritable,
+      run: () => void moveEntries(files, paths, "copy"),
+    },
+    {
+      id: "mode",
+      title: "Permissions…",
+      icon: "lock",
+      isOffered: isWritable,
+      run: () => void changeMode(files, directory, selected),
+    },
     {
       id: "copy-paths",
       title: isSingle ? "Copy the path" : "Copy the paths",
       icon: "copy",
       keys: "y",
-      run: () =>
-        void copyAndSay(
-          paths.join("\n"),
-          isSingle ? "The path is in the clipboard." : "The paths are in the clipboard.",
-        ),
+      run: () => copyPaths(paths),
     },
-    ...writable([
-      {
-        id: "delete",
-        title: "Delete",
-        icon: "trash",
-        keys: "Delete",
-        danger: true,
-        run: () => void deleteEntries(files, directory, selected),
-      },
-    ]),
-  ];
+    {
+      id: "delete",
+      title: "Delete",
+      icon: "trash",
+      keys: "Delete",
+      danger: true,
+      isOffered: isWritable,
+      run: () => void deleteEntries(files, directory, selected),
+    },
+  ]);
 }
 
-async function download({ files, directory }: DirectoryContext, selected: readonly Entry[]): Promise<void> {
+function copyPaths(paths: readonly string[]): void {
+  const what = paths.length === 1 ? "The path was" : "The paths were";
+  void copyAndSay(paths.join("\n"), `${what} copied.`);
+}
+
+async function download(files: Files, directory: string, selected: readonly Entry[]): Promise<void> {
   for (const { name, kind, size } of selected) {
     const path = joinPath(directory, name);
-    const found =
+    const target =
       kind === "link" || size === undefined ? await files.stat(path).catch(() => undefined) : { kind, size };
-    if (found?.kind === "directory" && !mayStart())
+    if (target?.kind === "directory" && !mayStart())
       toast({
         kind: "bad",
-        text: `${visibleText(name)} is a directory, which a program of the machine would pack.`,
-        remedy: "You may not start programs: download its files one by one.",
+        text: `${visibleText(name)} is a directory: to download it, a program on the machine has to pack it.`,
+        remedy: "You cannot start programs there, so download its files one by one.",
       });
-    else if (found?.kind === "directory") await downloadDirectory(path);
-    else if (found?.kind === "file") await downloadFile(path, found.size);
+    else if (target?.kind === "directory") await downloadDirectory(path);
+    else if (target?.kind === "file") await downloadFile(path, target.size);
     else toast({ kind: "bad", text: `${visibleText(name)} cannot be downloaded: it is not a file.` });
   }
+}
+
+/** Starts a shell in a directory, and shows it. */
+async function openTerminal(host: Host, directory: string): Promise<void> {
+  await attempt("The terminal was not started", async () => {
+    const { loginShell, startNamed } = await import("../terminals/start-terminal.ts");
+    const name = await startNamed(host, { ...loginShell(host), cwd: directory });
+    navigate(pathTo("/t", name));
+  });
 }

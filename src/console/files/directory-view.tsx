@@ -1,44 +1,46 @@
-import { computed, useSignal } from "@preact/signals";
+import { computed, type Signal, useSignal } from "@preact/signals";
+import type { RefObject } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { describeError } from "../connection/describe-error.ts";
 import { useHost } from "../connection/use-host.ts";
-import { type Command, useCommands } from "../frame/commands.ts";
+import { inGroup, useCommands } from "../frame/commands.ts";
 import { navigate } from "../frame/router.ts";
 import { Button, IconButton } from "../ui/button.tsx";
 import { EmptyState } from "../ui/empty-state.tsx";
 import { ErrorBox } from "../ui/error-box.tsx";
-import { Menu, type MenuItem } from "../ui/menu.tsx";
+import { writeTo } from "../ui/field.tsx";
+import { Menu, type MenuItem, type MenuProps } from "../ui/menu.tsx";
 import { directoryActions, entryActions } from "./directory-actions.ts";
 import { Directory } from "./directory.ts";
-import { DropZone } from "./drop-zone.tsx";
 import { chooseEntries, type Entry } from "./entries.ts";
 import { FileList } from "./file-list.tsx";
 import { FilesFrame } from "./files-frame.tsx";
-import { FilterField } from "./filter-field.tsx";
-import { upload } from "./jobs/upload.ts";
 import { addressOf, isExact, joinPath } from "../frame/paths.ts";
-import { placeIn, rememberPlace } from "./places.ts";
 import { mayStart, mayWrite } from "./reach.ts";
 import { order, showsHidden } from "./preferences.ts";
 import { keepListed, NOTHING, type Selection, selectOnly } from "./selection.ts";
 import { SelectionBar, Summary } from "./status-bars.tsx";
-import { useUploads } from "./use-uploads.tsx";
+import { DropZone, useUploads } from "./uploads.tsx";
 
-export interface DirectoryViewProps {
-  readonly path: string;
-  readonly home: string;
+/** The selected row and the scroll position of a directory, for when the person comes back. */
+interface ListPosition {
+  readonly current?: string | undefined;
+  readonly top: number;
 }
 
+const MAX_POSITIONS = 200;
+const positions = new Map<string, ListPosition>();
+
 /** A directory, as it changes. */
-export function DirectoryView({ path, home }: DirectoryViewProps) {
+export function DirectoryView({ path }: { readonly path: string }) {
   const host = useHost();
   const { files } = host;
   const directory = useMemo(() => new Directory(files, path), [files, path]);
   const filter = useSignal("");
-  const place = useMemo(() => placeIn(path), [path]);
-  const selection = useSignal<Selection>(place.current === undefined ? NOTHING : selectOnly(place.current));
+  const last = useMemo(() => listPosition(path), [path]);
+  const selection = useSignal<Selection>(last.current === undefined ? NOTHING : selectOnly(last.current));
   const filterField = useRef<HTMLInputElement>(null);
-  const menu = useSignal<{ readonly at: MenuAt; readonly items: readonly MenuItem[] } | undefined>(undefined);
+  const menu = useSignal<Pick<MenuProps, "at" | "items"> | undefined>(undefined);
   useEffect(() => {
     void directory.open();
     return () => directory.close();
@@ -55,7 +57,7 @@ export function DirectoryView({ path, home }: DirectoryViewProps) {
     [directory],
   ).value;
   const before = useRef<readonly string[]>([]);
-  // At once, so that no key meets a selection that is not listed.
+  // Immediately, so that keys never act on a selection that is not listed.
   useLayoutEffect(() => {
     if (directory.entries.value === undefined) return;
     const names = shown.map(({ name }) => name);
@@ -68,12 +70,13 @@ export function DirectoryView({ path, home }: DirectoryViewProps) {
   const open = ({ name }: Entry): void => {
     if (isExact(name)) navigate(addressOf(joinPath(path, name)));
   };
-  const select = (name: string): void => {
-    selection.value = selectOnly(name);
+  const select = (name: string | undefined): void => {
+    if (name !== undefined) selection.value = selectOnly(name);
   };
   const entries = directory.entries.value;
   const error = directory.error.value;
-  const context = { host, files, directory: path, home, all: entries ?? [], select };
+  const taken = new Set(entries?.map(({ name }) => name));
+  const context = { host, directory: path, taken, select };
   const { names, current } = selection.value;
   const chosen = shown.filter(({ name }) => (names.size === 0 ? name === current : names.has(name)));
   const onSelected = entryActions(context, chosen, open);
@@ -82,50 +85,30 @@ export function DirectoryView({ path, home }: DirectoryViewProps) {
   latestActions.current = onSelected;
   const uploads = useUploads(files, path);
   useCommands(
-    () => [
-      {
-        id: "files-filter",
-        title: "Filter by name",
-        group: "Files",
-        keys: "/",
-        run: () => filterField.current?.focus(),
-      },
-      {
-        id: "files-hidden",
-        title: "Show or hide hidden files",
-        group: "Files",
-        keys: ".",
-        run: switchHidden,
-      },
-      {
-        id: "files-refresh",
-        title: "List again",
-        group: "Files",
-        keys: "r",
-        run: () => void directory.refresh(),
-      },
-      ...commandsOf(uploads.items),
-      ...commandsOf(onDirectory),
-      ...commandsOf(onSelected.filter(({ id }) => id !== "open")),
-    ],
+    () =>
+      inGroup("Files", [
+        { id: "files-filter", title: "Filter by name", keys: "/", run: () => filterField.current?.focus() },
+        { id: "files-hidden", title: "Show or hide hidden files", keys: ".", run: switchHidden },
+        { id: "files-refresh", title: "Refresh the list", keys: "r", run: () => void directory.refresh() },
+        ...[...uploads.items, ...onDirectory, ...onSelected]
+          // The list takes Enter itself.
+          .filter(({ id }) => id !== "open")
+          .map(({ id, title, keys, run }) => ({ id: `files-${id}`, title, keys, run })),
+      ]),
     [path, chosen.length === 0, chosen.length === 1, mayWrite(), mayStart()],
   );
-  const openMenu = (at: MenuAt, items: readonly MenuItem[]): void => {
+  const openMenu = (at: MenuProps["at"], items: readonly MenuItem[]): void => {
     menu.value = items.length === 0 ? undefined : { at, items };
   };
   return (
     <FilesFrame
       path={path}
-      home={home}
       directory={path}
       actions={
         <>
           <FilterField
             field={filterField}
-            value={filter.value}
-            onInput={(text) => {
-              filter.value = text;
-            }}
+            filter={filter}
             onOpen={() => shown[0] !== undefined && open(shown[0])}
           />
           <IconButton
@@ -151,53 +134,47 @@ export function DirectoryView({ path, home }: DirectoryViewProps) {
         </>
       }
       foot={
-        <>
-          {entries === undefined ? null : names.size > 0 ? (
-            <SelectionBar
-              entries={chosen}
-              actions={onSelected}
-              onClear={() => {
-                selection.value = { ...selection.value, names: new Set() };
-              }}
-            />
-          ) : (
-            <Summary all={entries} shown={shown} isLive={directory.isLive.value} />
-          )}
-        </>
+        entries === undefined ? null : names.size > 0 ? (
+          <SelectionBar
+            entries={chosen}
+            actions={onSelected}
+            onClear={() => {
+              selection.value = { ...selection.value, names: new Set() };
+            }}
+          />
+        ) : (
+          <Summary all={entries} shown={shown} isLive={directory.isLive.value} />
+        )
       }
     >
       {error === undefined ? null : (
-        <div class="files-error">
+        <div class="view-failed">
           <ErrorBox {...describeError(error)}>
             <Button onClick={() => void directory.refresh()}>Try again</Button>
           </ErrorBox>
         </div>
       )}
       {entries === undefined || error !== undefined ? null : (
-        <DropZone directory={path} isOpen={mayWrite()} onDrop={(given) => upload(files, path, given)}>
+        <DropZone files={files} directory={path}>
           {shown.length === 0 ? (
-            <Nothing all={entries} isFiltered={filter.value !== ""} />
+            <EmptyDirectory all={entries} isFiltered={filter.value !== ""} />
           ) : (
             <FileList
               files={files}
               directory={path}
               entries={shown}
               selection={selection.value}
-              order={order.value}
-              startTop={place.top}
+              startTop={last.top}
               onSelect={(selected) => {
                 selection.value = selected;
-                rememberPlace(path, { current: selected.current });
-              }}
-              onOrder={(wanted) => {
-                order.value = wanted;
+                rememberPosition(path, { current: selected.current });
               }}
               onOpen={open}
               onMenu={(at) => {
-                // With the row that was just selected.
+                // Uses the row that was just selected.
                 setTimeout(() => openMenu(at, latestActions.current));
               }}
-              onScroll={(top) => rememberPlace(path, { top })}
+              onScroll={(top) => rememberPosition(path, { top })}
             />
           )}
         </DropZone>
@@ -216,30 +193,75 @@ export function DirectoryView({ path, home }: DirectoryViewProps) {
   );
 }
 
-type MenuAt = Element | { readonly x: number; readonly y: number };
-
-function commandsOf(items: readonly MenuItem[]): readonly Command[] {
-  return items.map(({ id, title, keys, run }) => ({ id: `files-${id}`, title, group: "Files", keys, run }));
-}
-
 function switchHidden(): void {
   showsHidden.value = !showsHidden.value;
 }
 
-function Nothing({ all, isFiltered }: { readonly all: readonly Entry[]; readonly isFiltered: boolean }) {
+function EmptyDirectory({
+  all,
+  isFiltered,
+}: {
+  readonly all: readonly Entry[];
+  readonly isFiltered: boolean;
+}) {
   if (isFiltered)
     return (
       <EmptyState
         icon="search"
-        title="No name contains that"
-        text="Press Escape in the filter to list everything."
+        title="No matching names"
+        text="Press Escape in the filter to show everything."
       />
     );
   const text =
     all.length === 0
       ? mayWrite()
         ? "Drop files here to upload them."
-        : "You may look at it, but not change it."
-      : "Everything in it is hidden: names that begin with a dot. Press . to list them.";
+        : "You can view it, but not change it."
+      : "It contains only hidden files, whose names begin with a dot. Press . to show them.";
   return <EmptyState icon="folder" title="This directory is empty" text={text} />;
+}
+
+interface FilterFieldProps {
+  readonly field: RefObject<HTMLInputElement | null>;
+  readonly filter: Signal<string>;
+  /** Opens the first entry that is left. */
+  readonly onOpen: () => void;
+}
+
+/** Filters the list as the user types. Enter opens the first match. */
+function FilterField({ field, filter, onOpen }: FilterFieldProps) {
+  const focusList = (): void => document.querySelector<HTMLElement>(".files-list")?.focus();
+  return (
+    <input
+      ref={field}
+      class="files-filter"
+      type="search"
+      aria-label="Filter by name"
+      placeholder="Filter  /"
+      autocomplete="off"
+      spellcheck={false}
+      value={filter.value}
+      onInput={writeTo(filter)}
+      onKeyDown={(event) => {
+        if (event.key === "Escape") {
+          filter.value = "";
+          focusList();
+        } else if (event.key === "Enter") onOpen();
+        else if (event.key === "ArrowDown") focusList();
+        else return;
+        event.preventDefault();
+      }}
+    />
+  );
+}
+
+function listPosition(directory: string): ListPosition {
+  return positions.get(directory) ?? { top: 0 };
+}
+
+function rememberPosition(directory: string, changed: Partial<ListPosition>): void {
+  const known = listPosition(directory);
+  positions.delete(directory);
+  positions.set(directory, { ...known, ...changed });
+  if (positions.size > MAX_POSITIONS) positions.delete(positions.keys().next().value!);
 }

@@ -1,4 +1,5 @@
 import { signal } from "@preact/signals";
+import { pause } from "../../base/deadlines.ts";
 import type { FileChanges, Files } from "../../client/browser.ts";
 import type { Entry } from "./entries.ts";
 import { followDirectory } from "./follow-directory.ts";
@@ -6,18 +7,18 @@ import { joinPath } from "../frame/paths.ts";
 
 /** Larger directories are not listed again for a few changes. */
 const SMALL = 2000;
-/** More changes than these are not looked at one by one. */
+/** More changes than this are not checked one by one. */
 const FEW_CHANGES = 100;
 /** Changes within this time are shown together. */
 const PAUSE_MS = 150;
 
-/** A directory and what is in it, kept up to date until it is closed. */
+/** A directory and its entries, kept up to date until it is closed. */
 export class Directory {
   readonly path: string;
   /** Undefined until it was listed. */
   readonly entries = signal<readonly Entry[] | undefined>(undefined);
   readonly error = signal<unknown>(undefined);
-  /** Whether changes show by themselves. */
+  /** Whether changes appear by themselves. */
   readonly isLive = signal(false);
   readonly #files: Files;
   readonly #closing = new AbortController();
@@ -74,7 +75,7 @@ export class Directory {
   }
 }
 
-/** What a directory holds. A server without details lists names and kinds. */
+/** The entries of a directory. A server without details lists names and kinds. */
 async function list(files: Files, path: string, signal: AbortSignal): Promise<readonly Entry[]> {
   try {
     return await files.listDetails(path, { signal });
@@ -84,7 +85,7 @@ async function list(files: Files, path: string, signal: AbortSignal): Promise<re
   }
 }
 
-/** One entry as it is now; undefined if it is gone. */
+/** The current state of one entry; undefined if it is gone. */
 async function describe(
   files: Files,
   path: string,
@@ -96,21 +97,11 @@ async function describe(
     const { kind, isSymlink, size, mode, modified } = await files.stat(path, { signal });
     return { name, kind: isSymlink ? "link" : kind, size, mode, modified };
   } catch {
-    // A broken link cannot be described, but read.
+    // stat fails on a broken link; readLink does not.
     const isLink = await files.readLink(path, { signal }).then(
       () => true,
       () => false,
     );
     return isLink ? (before ?? { name, kind: "link" }) : undefined;
   }
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    signal.addEventListener("abort", () => {
-      clearTimeout(timer);
-      resolve();
-    });
-  });
 }

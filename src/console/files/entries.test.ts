@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { chooseEntries, type Entry, orderBy, type Order } from "./entries.ts";
+import { nextSorting } from "../ui/arrange-rows.ts";
+import { chooseEntries, type Entry, LARGEST_FIRST, type Order } from "./entries.ts";
 
 const entry = (name: string, more: Partial<Entry> = {}): Entry => ({
   name,
@@ -47,7 +48,7 @@ test("the entries that were given are left as they are", () => {
 });
 
 test("a click on a column turns its order round; another column starts with its largest", () => {
-  expect(orderBy(byName, "name")).toEqual({ column: "name", isDescending: true });
-  expect(orderBy(byName, "size")).toEqual({ column: "size", isDescending: true });
-  expect(orderBy({ column: "size", isDescending: true }, "name")).toEqual(byName);
+  expect(nextSorting("name", byName, LARGEST_FIRST)).toEqual({ column: "name", isDescending: true });
+  expect(nextSorting("size", byName, LARGEST_FIRST)).toEqual({ column: "size", isDescending: true });
+  expect(nextSorting("name", { column: "size", isDescending: true }, LARGEST_FIRST)).toEqual(byName);
 });

@@ -1,7 +1,8 @@
 import type { DetailedEntry } from "../../client/browser.ts";
+import type { ColumnSorting } from "../ui/arrange-rows.ts";
 
-/** What is in a directory. Lists of very large directories have names and kinds only. */
-export interface Entry extends Pick<DetailedEntry, "name" | "kind"> {
+/** An entry of a directory. Lists of very large directories have names and kinds only. */
+export interface Entry extends Pick<DetailedEntry, "name" | "kind" | "special"> {
   readonly size?: number | undefined;
   readonly mode?: number | undefined;
   readonly modified?: Date | undefined;
@@ -9,10 +10,10 @@ export interface Entry extends Pick<DetailedEntry, "name" | "kind"> {
 
 export type SortColumn = "name" | "size" | "modified";
 
-export interface Order {
-  readonly column: SortColumn;
-  readonly isDescending: boolean;
-}
+export type Order = ColumnSorting<SortColumn>;
+
+/** Columns that sort descending first. */
+export const LARGEST_FIRST: readonly SortColumn[] = ["size", "modified"];
 
 export interface Choice {
   readonly order: Order;
@@ -23,7 +24,7 @@ export interface Choice {
 
 const byName = new Intl.Collator(undefined, { numeric: true, sensitivity: "base" });
 
-/** What is listed, in its order: directories first, then by the chosen column, then by name. */
+/** The listed entries in order: directories first, then by the chosen column, then by name. */
 export function chooseEntries(entries: readonly Entry[], choice: Choice): readonly Entry[] {
   const wanted = choice.filter.toLowerCase();
   const shown = entries.filter(
@@ -41,26 +42,12 @@ export function chooseEntries(entries: readonly Entry[], choice: Choice): readon
 }
 
 function compare(one: Entry, other: Entry, column: SortColumn): number {
-  if (column === "size") return sizeOf(one) - sizeOf(other);
-  if (column === "modified") return timeOf(one) - timeOf(other);
+  if (column === "size") return (one.size ?? 0) - (other.size ?? 0);
+  if (column === "modified") return (one.modified?.getTime() ?? 0) - (other.modified?.getTime() ?? 0);
   return compareNames(one.name, other.name);
 }
 
 /** Names that differ only in case or accents have an order as well. */
 function compareNames(one: string, other: string): number {
   return byName.compare(one, other) || (one < other ? -1 : one > other ? 1 : 0);
-}
-
-function sizeOf({ size = 0 }: Entry): number {
-  return size;
-}
-
-function timeOf({ modified }: Entry): number {
-  return modified?.getTime() ?? 0;
-}
-
-/** The order after a click on a column: the other way round, or that column as people want it first. */
-export function orderBy(current: Order, column: SortColumn): Order {
-  if (current.column === column) return { column, isDescending: !current.isDescending };
-  return { column, isDescending: column !== "name" };
 }

@@ -41,7 +41,7 @@ test("a part that ends within a character is text", () => {
   expect(contentOf(bytes, true)).toMatchObject({ kind: "text", isExact: false });
 });
 
-test("images are told by their names", () => {
+test("images are recognized by their names", () => {
   expect(imageType("a.PNG")).toBe("image/png");
   expect([imageType("png"), imageType("a.txt"), imageType("a.constructor")]).toEqual([
     undefined,

@@ -1,4 +1,4 @@
-/** What a file turned out to hold. */
+/** Contents of a file. */
 export type FileContent =
   | {
       readonly kind: "text";
@@ -11,7 +11,7 @@ export type FileContent =
   | { readonly kind: "image"; readonly type: string }
   | { readonly kind: "binary" };
 
-/** How lines end. Mixed: carriage returns stay in the text, so that saving keeps every one. */
+/** Line endings. Mixed: carriage returns stay in the text, so that saving preserves every one. */
 export type LineEnding = "lf" | "crlf" | "mixed";
 
 const IMAGES: Record<string, string> = {
@@ -26,7 +26,7 @@ const IMAGES: Record<string, string> = {
   bmp: "image/bmp",
 };
 
-/** How many of the first bytes decide whether it is text. */
+/** Number of leading bytes that decide whether it is text. */
 const PROBED_BYTES = 64 * 1024;
 const MARK = "\ufeff";
 
@@ -36,7 +36,7 @@ export function imageType(name: string): string | undefined {
   return Object.hasOwn(IMAGES, extension) ? IMAGES[extension] : undefined;
 }
 
-/** What bytes are, if they are a whole file or its beginning. */
+/** Detects the contents from a file's bytes, or its first ones. */
 export function contentOf(bytes: Uint8Array, isWhole: boolean): FileContent {
   if (bytes.subarray(0, PROBED_BYTES).includes(0)) return { kind: "binary" };
   const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
@@ -74,9 +74,9 @@ export function endingOf(text: string): LineEnding {
 }
 
 function count(text: string, part: string): number {
-  let found = 0;
-  for (let at = text.indexOf(part); at >= 0; at = text.indexOf(part, at + part.length)) found++;
-  return found;
+  let total = 0;
+  for (let at = text.indexOf(part); at >= 0; at = text.indexOf(part, at + part.length)) total++;
+  return total;
 }
 
 /** Text in an old encoding has few bytes that are not UTF-8, and hardly any controls. */

@@ -2,8 +2,10 @@ import { keepsFocus } from "../ui/field.tsx";
 import { useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import type { Files } from "../../client/browser.ts";
-import { type Entry, type Order, orderBy, type SortColumn } from "./entries.ts";
+import { type Entry, LARGEST_FIRST, type SortColumn } from "./entries.ts";
 import { FileRow } from "./file-row.tsx";
+import { order } from "./preferences.ts";
+import { SortHead } from "../ui/sort-head.tsx";
 import { rowWindow, scrollTo } from "../ui/row-window.ts";
 import { type Selection, selectAll, selectOnly, selectRange, toggle } from "./selection.ts";
 
@@ -12,21 +14,18 @@ export interface FileListProps {
   readonly directory: string;
   readonly entries: readonly Entry[];
   readonly selection: Selection;
-  readonly order: Order;
-  /** Where the list is scrolled to at first. */
+  /** Initial scroll position of the list. */
   readonly startTop: number;
   readonly onSelect: (selection: Selection) => void;
-  readonly onOrder: (order: Order) => void;
   readonly onOpen: (entry: Entry) => void;
   readonly onMenu: (at: { readonly x: number; readonly y: number }) => void;
   readonly onScroll: (top: number) => void;
 }
 
-const COLUMNS: readonly { readonly column: SortColumn | "mode"; readonly title: string }[] = [
+const COLUMNS: readonly { readonly column: SortColumn; readonly title: string }[] = [
   { column: "name", title: "Name" },
   { column: "size", title: "Size" },
   { column: "modified", title: "Modified" },
-  { column: "mode", title: "Permissions" },
 ];
 
 /** The entries of a directory. Only the rows that are visible exist. */
@@ -111,8 +110,18 @@ export function FileList(props: FileListProps) {
     >
       <div class="files-row files-head" role="row" aria-rowindex={1}>
         {COLUMNS.map(({ column, title }) => (
-          <Heading key={column} column={column} title={title} order={props.order} onOrder={props.onOrder} />
+          <SortHead
+            key={column}
+            class={`files-${column}`}
+            column={column}
+            title={title}
+            sorting={order}
+            largestFirst={LARGEST_FIRST}
+          />
         ))}
+        <span class="files-mode" role="columnheader">
+          Permissions
+        </span>
       </div>
       <div
         class="files-rows"
@@ -139,31 +148,6 @@ export function FileList(props: FileListProps) {
         ))}
       </div>
     </div>
-  );
-}
-
-interface HeadingProps {
-  readonly column: SortColumn | "mode";
-  readonly title: string;
-  readonly order: Order;
-  readonly onOrder: (order: Order) => void;
-}
-
-function Heading({ column, title, order, onOrder }: HeadingProps) {
-  if (column === "mode")
-    return (
-      <span class="files-mode" role="columnheader">
-        {title}
-      </span>
-    );
-  const isSorted = order.column === column;
-  const direction = order.isDescending ? "descending" : "ascending";
-  return (
-    <span class={`files-${column}`} role="columnheader" aria-sort={isSorted ? direction : "none"}>
-      <button type="button" class={isSorted ? direction : ""} onClick={() => onOrder(orderBy(order, column))}>
-        {title}
-      </button>
-    </span>
   );
 }
 

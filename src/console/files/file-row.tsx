@@ -5,7 +5,7 @@ import type { Entry } from "./entries.ts";
 import { Badge } from "../ui/badge.tsx";
 import { Icon, type IconName } from "../ui/icon.tsx";
 import { visibleText } from "../../base/visible-text.ts";
-import { formatBytes } from "../ui/format.ts";
+import { formatSize } from "../../base/amounts.ts";
 import { formatDate, formatMode } from "./format.ts";
 import { addressOf, isExact, joinPath } from "../frame/paths.ts";
 
@@ -21,18 +21,11 @@ export interface FileRowProps {
   readonly onMenu: (event: MouseEvent) => void;
 }
 
-const ICONS: Record<Entry["kind"], IconName> = {
-  directory: "folder",
-  file: "file",
-  link: "link",
-  other: "system",
-};
-
-const KINDS: Record<Entry["kind"], string> = {
-  directory: "Directory",
-  file: "File",
-  link: "Link",
-  other: "Device, pipe or socket",
+const KINDS: Record<Entry["kind"], { readonly icon: IconName; readonly title: string }> = {
+  directory: { icon: "folder", title: "Directory" },
+  file: { icon: "file", title: "File" },
+  link: { icon: "link", title: "Link" },
+  other: { icon: "system", title: "Device, pipe or socket" },
 };
 
 /** One entry of a directory. */
@@ -40,6 +33,7 @@ export function FileRow(props: FileRowProps) {
   const { directory, entry, index } = props;
   const path = joinPath(directory, entry.name);
   const { modified, mode } = entry;
+  const { icon, title } = KINDS[entry.kind];
   return (
     <div
       id={`file-${index}`}
@@ -52,8 +46,8 @@ export function FileRow(props: FileRowProps) {
       onContextMenu={props.onMenu}
     >
       <span class="files-name" role="gridcell">
-        <span class="files-kind" title={KINDS[entry.kind]}>
-          <Icon name={ICONS[entry.kind]} />
+        <span class="files-kind" title={title}>
+          <Icon name={icon} />
         </span>
         {isExact(entry.name) ? (
           <a href={addressOf(path)} tabIndex={-1} draggable={false}>
@@ -64,7 +58,7 @@ export function FileRow(props: FileRowProps) {
             <span>{visibleText(entry.name)}</span>
             <Badge
               kind="warn"
-              title="No text names it exactly, so that only programs on the machine can open it."
+              title="Its name is not valid UTF-8, so only programs on the machine can open it."
             >
               not UTF-8
             </Badge>
@@ -73,19 +67,19 @@ export function FileRow(props: FileRowProps) {
         {entry.kind === "link" && isExact(entry.name) ? <LinkTarget files={props.files} path={path} /> : null}
       </span>
       <span class="files-size number" role="gridcell">
-        {entry.kind === "file" && entry.size !== undefined ? formatBytes(entry.size) : ""}
+        {entry.kind === "file" && entry.size !== undefined ? formatSize(entry.size) : ""}
       </span>
       <span class="files-modified number" role="gridcell" title={modified?.toLocaleString()}>
         {modified === undefined ? "" : formatDate(modified)}
       </span>
       <span class="files-mode code" role="gridcell" title={mode?.toString(8).padStart(4, "0")}>
-        {mode === undefined ? "" : formatMode(entry.kind, mode)}
+        {mode === undefined ? "" : formatMode(entry.special ?? entry.kind, mode)}
       </span>
     </div>
   );
 }
 
-/** Where a link leads, and whether that is there. */
+/** Target of a link, and whether it exists. */
 function LinkTarget({ files, path }: { readonly files: Files; readonly path: string }) {
   const target = useSignal<{ readonly text: string; readonly isBroken: boolean } | undefined>(undefined);
   useEffect(() => {
@@ -96,7 +90,7 @@ function LinkTarget({ files, path }: { readonly files: Files; readonly path: str
       const isBroken = !(await files.exists(path, { signal }).catch(() => true));
       target.value = { text, isBroken };
     };
-    readTarget().catch(() => {}); // Then the row says only that it is a link.
+    readTarget().catch(() => {}); // Otherwise the row only says that it is a link.
     return () => leaving.abort();
   }, [files, path]);
   if (target.value === undefined) return null;

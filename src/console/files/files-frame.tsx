@@ -7,49 +7,33 @@ import { JobList } from "./jobs/job-list.tsx";
 
 export interface FilesFrameProps {
   readonly path: string;
-  readonly home: string;
-  /** Where typed paths start. */
+  /** Base of typed paths. */
   readonly directory: string;
   readonly actions?: ComponentChildren;
-  /** After the actions, the same for every file. */
+  /** Tools after the actions, the same for every file. */
   readonly tools?: ComponentChildren;
-  /** Above what is shown. */
+  /** Note above the contents. */
   readonly note?: ComponentChildren;
   readonly children: ComponentChildren;
   /** Below everything. */
   readonly foot?: ComponentChildren;
 }
 
-/** What all files have in common. */
-export type FileFrame = Pick<FilesFrameProps, "path" | "home" | "directory" | "tools" | "note">;
+/** Shared by all files. */
+export type FileFrame = Pick<FilesFrameProps, "path" | "directory" | "tools" | "note">;
 
 /** The head with the path, above a directory or a file. */
-export function FilesFrame({ path, home, directory, actions, tools, note, children, foot }: FilesFrameProps) {
+export function FilesFrame({ path, directory, actions, tools, note, children, foot }: FilesFrameProps) {
   const isTyping = useSignal(false);
-  useCommands(() => [
-    {
-      id: "files-path",
-      title: "Type a path",
-      group: "Files",
-      keys: "p",
-      run: () => {
-        isTyping.value = true;
-      },
-    },
-  ]);
+  const typePath = (): void => {
+    isTyping.value = true;
+  };
+  useCommands(() => [{ id: "files-path", title: "Type a path", group: "Files", keys: "p", run: typePath }]);
   return (
     <section class="view">
       <header class="view-head files-view-head">
         <h1 class="hidden-text">Files: {visibleText(path)}</h1>
-        <Breadcrumb
-          path={path}
-          home={home}
-          directory={directory}
-          isTyping={isTyping.value}
-          onTyping={(typing) => {
-            isTyping.value = typing;
-          }}
-        />
+        <Breadcrumb path={path} directory={directory} isTyping={isTyping} />
         <div class="view-actions">
           {actions}
           {tools}

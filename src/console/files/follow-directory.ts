@@ -18,7 +18,7 @@ export async function followDirectory(
   if (watch === undefined) return;
   try {
     for await (const changes of watch) await change(changes);
-    // It is gone.
+    // The directory is gone.
     await change({ paths: [], overflow: true });
   } catch {
     // Closed here, or the session is over.

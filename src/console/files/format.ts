@@ -1,18 +1,28 @@
-const TYPES: Record<string, string> = { directory: "d", link: "l", file: "-", other: "?" };
+const TYPES: Record<string, string> = {
+  directory: "d",
+  link: "l",
+  file: "-",
+  pipe: "p",
+  socket: "s",
+  "block device": "b",
+  "character device": "c",
+};
 const LETTERS = ["r", "w", "x"];
+/** Shown in place of an `x`, in upper case without one. */
+const SPECIAL_BITS = [
+  { bit: 0o4000, at: 3, letter: "s" },
+  { bit: 0o2000, at: 6, letter: "s" },
+  { bit: 0o1000, at: 9, letter: "t" },
+];
 
 /** Kind and permissions as `ls -l` shows them: `-rw-r--r--`. */
 export function formatMode(kind: string, mode: number): string {
   let text = TYPES[kind] ?? "?";
   for (let bit = 8; bit >= 0; bit--) text += mode & (1 << bit) ? LETTERS[(8 - bit) % 3] : "-";
-  if (mode & 0o4000) text = replaceAt(text, 3, text[3] === "x" ? "s" : "S");
-  if (mode & 0o2000) text = replaceAt(text, 6, text[6] === "x" ? "s" : "S");
-  if (mode & 0o1000) text = replaceAt(text, 9, text[9] === "x" ? "t" : "T");
+  for (const { bit, at, letter } of SPECIAL_BITS)
+    if (mode & bit)
+      text = text.slice(0, at) + (text[at] === "x" ? letter : letter.toUpperCase()) + text.slice(at + 1);
   return text;
-}
-
-function replaceAt(text: string, index: number, letter: string): string {
-  return text.slice(0, index) + letter + text.slice(index + 1);
 }
 
 const time = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });

@@ -9,25 +9,26 @@ import { Button, IconButton } from "../ui/button.tsx";
 import { EmptyState } from "../ui/empty-state.tsx";
 import { ErrorBox } from "../ui/error-box.tsx";
 import { visibleText } from "../../base/visible-text.ts";
-import { contentOf } from "./file-content.ts";
+import { formatSize } from "../../base/amounts.ts";
+import { contentOf, hexRows } from "./file-content.ts";
 import { FileDocument, type Loaded } from "./file/file-document.ts";
-import { HexView } from "./file/hex-view.tsx";
 import { ImageView } from "./file/image-view.tsx";
 import { TextFile } from "./file/text-file.tsx";
-import { FilesFrame } from "./files-frame.tsx";
+import { type FileFrame, FilesFrame } from "./files-frame.tsx";
 import { downloadFile } from "./jobs/download.ts";
 import { addressOf, nameOf, parentOf } from "../frame/paths.ts";
 
+const HEX_BYTES = 4096;
+
 export interface OpenFileProps {
   readonly path: string;
-  readonly home: string;
   readonly stat: FileStat;
-  /** Looks again at what has the path. */
+  /** Reads the path again. */
   readonly again: () => void;
 }
 
-/** A file, shown by what it holds. */
-export function OpenFile({ path, home, stat, again }: OpenFileProps) {
+/** A file, shown according to its contents. */
+export function OpenFile({ path, stat, again }: OpenFileProps) {
   const { files } = useHost();
   const document = useMemo(() => new FileDocument(files, path), [files, path]);
   const asText = useSignal(false);
@@ -48,7 +49,6 @@ export function OpenFile({ path, home, stat, again }: OpenFileProps) {
   );
   const frame = {
     path,
-    home,
     directory: parentOf(path),
     tools: isFile ? <IconButton icon="download" label="Download" keys="d" onClick={download} /> : undefined,
   };
@@ -58,9 +58,9 @@ export function OpenFile({ path, home, stat, again }: OpenFileProps) {
         <EmptyState
           icon="system"
           title={`${visibleText(nameOf(path))} is not a regular file`}
-          text="It is a device, a pipe or a socket: reading it could wait forever, or change something."
+          text="It is a device, a pipe or a socket: reading it could hang, or change something."
         >
-          <Button onClick={() => navigate(addressOf(parentOf(path)))}>Directory above</Button>
+          <Button onClick={() => navigate(addressOf(parentOf(path)))}>Parent directory</Button>
         </EmptyState>
       </FilesFrame>
     );
@@ -69,7 +69,7 @@ export function OpenFile({ path, home, stat, again }: OpenFileProps) {
     return (
       <FilesFrame {...frame}>
         {error.value === undefined ? null : (
-          <div class="files-error">
+          <div class="view-failed">
             <ErrorBox {...describeError(error.value)}>
               <Button onClick={() => void document.load()}>Try again</Button>
             </ErrorBox>
@@ -92,8 +92,8 @@ export function OpenFile({ path, home, stat, again }: OpenFileProps) {
 
 function GoneNote() {
   return (
-    <p class="files-note" role="status">
-      The file was deleted or moved away. This is what it held.
+    <p class="banner" role="status">
+      The file was deleted or moved away. This is what it contained.
     </p>
   );
 }
@@ -101,4 +101,31 @@ function GoneNote() {
 /** The source of an image that is text. */
 function withText(loaded: Loaded): Loaded {
   return { ...loaded, content: contentOf(loaded.bytes, loaded.isWhole) };
+}
+
+/** The first bytes of a file that is not text. */
+function HexView({ frame, loaded }: { readonly frame: FileFrame; readonly loaded: Loaded }) {
+  const rows = useMemo(() => hexRows(loaded.bytes.subarray(0, HEX_BYTES)), [loaded.bytes]);
+  return (
+    <FilesFrame
+      {...frame}
+      foot={
+        <footer class="files-foot number">
+          <span>Not text</span>
+          <span>{formatSize(loaded.size)}</span>
+          {loaded.size > HEX_BYTES ? <span>the first {formatSize(HEX_BYTES)} are shown</span> : null}
+        </footer>
+      }
+    >
+      <div class="files-hex code" tabIndex={0} role="region" aria-label="Bytes of the file">
+        {rows.map(({ offset, bytes, text }) => (
+          <div key={offset}>
+            <span class="files-hex-offset">{offset}</span>
+            <span class="files-hex-bytes">{bytes}</span>
+            <span class="files-hex-text">{text}</span>
+          </div>
+        ))}
+      </div>
+    </FilesFrame>
+  );
 }

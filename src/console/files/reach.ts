@@ -2,22 +2,35 @@ import { computed } from "@preact/signals";
 import { isAllowed, serverLink } from "../connection/server-link.ts";
 import { pathFromUri } from "../frame/paths.ts";
 
-/** The only directories that the person may see; undefined if there are no such limits. */
+/** The only directories that the user may see; undefined without such limits. */
 export const roots = computed(() => {
-  const told = serverLink.rights.value?.roots?.map(pathFromUri).filter((path) => path !== undefined);
-  return told === undefined || told.length === 0 ? undefined : told;
+  const paths = serverLink.rights.value?.roots?.map(pathFromUri).filter((path) => path !== undefined);
+  return paths === undefined || paths.length === 0 ? undefined : paths;
 });
+
+/** The directory of the server, or another one that is within reach. */
+export const startDirectory = computed(
+  () => reachable("cwd") ?? reachable("userHomeDir") ?? roots.value?.[0] ?? "/",
+);
+
+/** The home of the server's user, if it is within reach. */
+export const homeDirectory = computed(() => reachable("userHomeDir") ?? startDirectory.value);
+
+function reachable(name: "cwd" | "userHomeDir"): string | undefined {
+  const path = pathFromUri(serverLink.host.value?.environment?.[name]);
+  return path !== undefined && isWithinReach(path) ? path : undefined;
+}
 
 export function isWithinReach(path: string): boolean {
   return roots.value?.some((root) => root === "/" || path === root || path.startsWith(`${root}/`)) ?? true;
 }
 
-/** Whether the person may change files. */
+/** Whether the user may change files. */
 export function mayWrite(): boolean {
   return isAllowed("writeFiles");
 }
 
-/** Whether the person may start processes. */
+/** Whether the user may start processes. */
 export function mayStart(): boolean {
   return isAllowed("start");
 }

@@ -1,8 +1,8 @@
-/** What is selected in a list of names: the row of the keyboard, and further ones. */
+/** The selection in a list of names: the keyboard's row, and further ones. */
 export interface Selection {
-  /** Where the keyboard is. */
+  /** Row of the keyboard focus. */
   readonly current: string | undefined;
-  /** Where a range begins. */
+  /** Start of a range. */
   readonly anchor: string | undefined;
   /** Everything that is selected; the current one is not always among it. */
   readonly names: ReadonlySet<string>;
@@ -35,7 +35,7 @@ export function selectAll(selection: Selection, order: readonly string[]): Selec
   return { ...selection, names: new Set(order) };
 }
 
-/** Keeps what is still there. If the current one is gone, its neighbour takes its place. */
+/** Keeps the selected entries that still exist. If the current one is gone, its neighbour replaces it. */
 export function keepListed(
   selection: Selection,
   before: readonly string[],

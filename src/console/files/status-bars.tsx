@@ -1,7 +1,7 @@
 import type { Entry } from "./entries.ts";
 import { Button, IconButton } from "../ui/button.tsx";
 import type { MenuItem } from "../ui/menu.tsx";
-import { formatBytes } from "../ui/format.ts";
+import { formatSize } from "../../base/amounts.ts";
 
 export interface SummaryProps {
   readonly all: readonly Entry[];
@@ -9,7 +9,7 @@ export interface SummaryProps {
   readonly isLive: boolean;
 }
 
-/** How much is listed. */
+/** Number and size of the listed entries. */
 export function Summary({ all, shown, isLive }: SummaryProps) {
   const more = all.length - shown.length;
   return (
@@ -20,7 +20,7 @@ export function Summary({ all, shown, isLive }: SummaryProps) {
       </span>
       <span>{sizeText(shown)}</span>
       {isLive ? null : (
-        <span title="Changes do not show by themselves. Press r to list again.">not live</span>
+        <span title="This list does not update by itself. Press r to refresh it.">not live</span>
       )}
     </footer>
   );
@@ -32,11 +32,11 @@ export interface SelectionBarProps {
   readonly onClear: () => void;
 }
 
-/** What is selected, and what can be done with it. */
+/** The selection, and actions on it. */
 export function SelectionBar({ entries, actions, onClear }: SelectionBarProps) {
   return (
     <footer class="files-foot files-selected number" role="group" aria-label="Selected files">
-      <IconButton icon="close" label="Select nothing" onClick={onClear} />
+      <IconButton icon="close" label="Clear the selection" onClick={onClear} />
       <span class="files-selected-count">
         {entries.length === 1 ? "1 selected" : `${entries.length.toLocaleString()} selected`}
         {entries.some(({ kind }) => kind === "file") && isKnown(entries) ? `, ${sizeText(entries)}` : ""}
@@ -60,10 +60,10 @@ function counted(count: number): string {
   return `${count.toLocaleString()} ${count === 1 ? "entry" : "entries"}`;
 }
 
-/** How much files have together; nothing if that is not known. */
+/** Total size of files; nothing if it is unknown. */
 function sizeText(entries: readonly Entry[]): string {
   if (!isKnown(entries)) return "";
-  return formatBytes(entries.reduce((sum, { kind, size = 0 }) => sum + (kind === "file" ? size : 0), 0));
+  return formatSize(entries.reduce((sum, { kind, size = 0 }) => sum + (kind === "file" ? size : 0), 0));
 }
 
 function isKnown(entries: readonly Entry[]): boolean {

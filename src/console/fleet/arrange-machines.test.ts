@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { arrangeMachines, BY_NAME, labelsOf, nextMachineSorting } from "./arrange-machines.ts";
+import { nextSorting } from "../ui/arrange-rows.ts";
+import { arrangeMachines, BY_NAME, labelsOf, LARGEST_FIRST, type MachineColumn } from "./arrange-machines.ts";
 import type { Machine } from "./fleet-messages.ts";
 
 const IDLE: Machine = { id: "a", labels: {}, running: 0, free: 4, load: 0, state: "ready", since: 1 };
@@ -9,16 +10,16 @@ const FLEET: readonly Partial<Machine>[] = [
   { id: "db-1", labels: { zone: "eu", disk: "ssd" }, running: 3, since: 9, version: "1.9.0" },
 ];
 
-function arrange(given: Partial<Parameters<typeof arrangeMachines>[1]> = {}): string[] {
-  const rows = FLEET.map((told) => ({ machine: { ...IDLE, ...told }, loads: [] }));
-  return arrangeMachines(rows, { filter: "", labels: new Set(), sorting: BY_NAME, ...given }).map(
+function arrange(changed: Partial<Parameters<typeof arrangeMachines>[1]> = {}): string[] {
+  const rows = FLEET.map((facts) => ({ machine: { ...IDLE, ...facts }, loads: [] }));
+  return arrangeMachines(rows, { filter: "", labels: new Set(), sorting: BY_NAME, ...changed }).map(
     ({ machine }) => machine.id,
   );
 }
 
 test("names are sorted as people count, and each column in both directions", () => {
   expect(arrange()).toEqual(["db-1", "web-2", "web-10"]);
-  const by = (column: Parameters<typeof nextMachineSorting>[0], isDescending = false): string[] =>
+  const by = (column: MachineColumn, isDescending = false): string[] =>
     arrange({ sorting: { column, isDescending } });
   expect(by("name", true)).toEqual(["web-10", "web-2", "db-1"]);
   expect(by("load", true)).toEqual(["web-2", "web-10", "db-1"]);
@@ -37,10 +38,10 @@ test("words are found anywhere, labels only as a whole", () => {
 });
 
 test("a first click shows the busiest, a second one turns the order", () => {
-  const first = nextMachineSorting("load", BY_NAME);
+  const first = nextSorting<MachineColumn>("load", BY_NAME, LARGEST_FIRST);
   expect(first).toEqual({ column: "load", isDescending: true });
-  expect(nextMachineSorting("load", first)).toEqual({ column: "load", isDescending: false });
-  expect(nextMachineSorting("name", first)).toEqual(BY_NAME);
+  expect(nextSorting("load", first, LARGEST_FIRST)).toEqual({ column: "load", isDescending: false });
+  expect(nextSorting("name", first, LARGEST_FIRST)).toEqual(BY_NAME);
 });
 
 test("labels are in the order of their names", () => {

@@ -1,4 +1,4 @@
-import type { ColumnSorting } from "../ui/sort-head.tsx";
+import { type ColumnSorting, hasWords } from "../ui/arrange-rows.ts";
 import type { MachineRow } from "./fleet-link.ts";
 import type { Machine } from "./fleet-messages.ts";
 
@@ -7,6 +7,9 @@ export type MachineColumn = "name" | "state" | "slots" | "load" | "version" | "a
 export type MachineSorting = ColumnSorting<MachineColumn>;
 
 export const BY_NAME: MachineSorting = { column: "name", isDescending: false };
+
+/** People look for large values in these. */
+export const LARGEST_FIRST: readonly MachineColumn[] = ["load", "slots"];
 
 const NAMES = new Intl.Collator("en", { numeric: true });
 
@@ -18,7 +21,7 @@ export function labelsOf({ labels }: Pick<Machine, "labels">): readonly string[]
 }
 
 export interface Arrangement {
-  /** Words, each of which must be somewhere in what a machine reports. */
+  /** Words, each of which must occur in a machine's report. */
   readonly filter: string;
   /** All of these it must have: `zone=eu`. */
   readonly labels: ReadonlySet<string>;
@@ -30,49 +33,31 @@ export function arrangeMachines(
   rows: readonly MachineRow[],
   { filter, labels, sorting }: Arrangement,
 ): readonly MachineRow[] {
-  const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
+  const compare = COMPARISONS[sorting.column];
   const direction = sorting.isDescending ? -1 : 1;
   return rows
-    .filter(({ machine }) => matches(machine, words, labels))
+    .filter(({ machine }) => matches(machine, filter, labels))
     .sort(
       ({ machine: one }, { machine: other }) =>
-        direction * compare(one, other, sorting.column) || NAMES.compare(one.id, other.id),
+        direction * compare(one, other) || NAMES.compare(one.id, other.id),
     );
 }
 
-/** A first click on a column shows what people look for in it. */
-export function nextMachineSorting(
-  column: MachineColumn,
-  { column: last, isDescending }: MachineSorting,
-): MachineSorting {
-  if (column === last) return { column, isDescending: !isDescending };
-  return { column, isDescending: column === "load" || column === "slots" };
-}
-
-function matches(machine: Machine, words: readonly string[], wanted: ReadonlySet<string>): boolean {
-  if (words.length === 0 && wanted.size === 0) return true;
+function matches(machine: Machine, filter: string, wanted: ReadonlySet<string>): boolean {
+  if (filter.trim() === "" && wanted.size === 0) return true;
   const labels = labelsOf(machine);
   if (![...wanted].every((label) => labels.includes(label))) return false;
-  const text = [machine.id, machine.state, machine.version ?? "", ...labels].join(" ").toLowerCase();
-  return words.every((word) => text.includes(word));
+  return hasWords([machine.id, machine.state, machine.version ?? "", ...labels].join(" "), filter);
 }
 
-function compare(one: Machine, other: Machine, column: MachineColumn): number {
-  switch (column) {
-    case "name":
-      return NAMES.compare(one.id, other.id);
-    case "state":
-      return STATE_ORDER[one.state] - STATE_ORDER[other.state];
-    case "slots":
-      return one.running - other.running || other.free - one.free;
-    case "load":
-      return one.load - other.load;
-    case "version":
-      return NAMES.compare(one.version ?? "", other.version ?? "");
-    case "age":
-      return other.since - one.since;
-  }
-}
+const COMPARISONS: Readonly<Record<MachineColumn, (one: Machine, other: Machine) => number>> = {
+  name: (one, other) => NAMES.compare(one.id, other.id),
+  state: (one, other) => STATE_ORDER[one.state] - STATE_ORDER[other.state],
+  slots: (one, other) => one.running - other.running || other.free - one.free,
+  load: (one, other) => one.load - other.load,
+  version: (one, other) => NAMES.compare(one.version ?? "", other.version ?? ""),
+  age: (one, other) => other.since - one.since,
+};
 
-/** What needs attention first, when the order is turned. */
+/** In descending order, states that need attention come first. */
 const STATE_ORDER: Readonly<Record<Machine["state"], number>> = { ready: 0, cordoned: 1, draining: 2 };

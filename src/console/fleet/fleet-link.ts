@@ -4,7 +4,7 @@ import { type Connection, serverLink, webSocketUrl } from "../connection/server-
 import { visibleText } from "../../base/visible-text.ts";
 import type { FleetAnswer, FleetMessage, FleetRequest, Machine, NatsState } from "./fleet-messages.ts";
 
-/** So many loads fill a chart: a minute, because machines report every two seconds. */
+/** Number of loads in a chart: a minute, because machines report every two seconds. */
 export const HISTORY = 30;
 
 /** A machine of the list. */
@@ -20,7 +20,7 @@ const nats = signal<NatsState>("connected");
 const rows = signal<readonly MachineRow[] | undefined>(undefined);
 const news = signal("");
 
-/** What the page knows of the fleet. */
+/** The page's data about the fleet. */
 export const fleet = {
   name,
   /** Addresses of NATS, as `serve --fleet` takes them. */
@@ -28,7 +28,7 @@ export const fleet = {
   nats,
   /** Undefined until all are known. */
   rows,
-  /** Who came or went last, for those who do not see the list. */
+  /** The latest arrival or departure, for screen readers. */
   news,
 };
 
@@ -41,7 +41,7 @@ const waiting = new Map<number, Waiting>();
 let lastRequest = 0;
 let socket: WebSocket | undefined;
 let known = new Map<string, MachineRow>();
-/** What was known before the connection was lost. */
+/** The machines known before the connection was lost. */
 let last: ReadonlyMap<string, MachineRow> = new Map();
 
 /** Connects to the program that serves this page. */
@@ -63,12 +63,12 @@ export async function openFleetLink(secret: string): Promise<Connection> {
   return { closed, close: () => opening.close() };
 }
 
-/** Has something done with a machine. Resolves with a link to its page, if that was asked for. */
+/** Carries out an action on a machine. Resolves with a link to its page, if that was requested. */
 export function ask(what: FleetRequest["do"], machine: string): Promise<string | undefined> {
   const request: FleetRequest = { request: ++lastRequest, do: what, machine };
   return new Promise((resolve, reject) => {
     if (socket?.readyState !== WebSocket.OPEN) {
-      reject(new Error("There is no connection now. The page reconnects by itself."));
+      reject(new Error("Not connected. The page reconnects by itself."));
       return;
     }
     waiting.set(request.request, { resolve, reject });
@@ -84,7 +84,7 @@ function take(message: FleetMessage): void {
         servers.value = message.servers;
         nats.value = message.state;
       });
-      // Shown when it is complete. Whoever is still there keeps its chart.
+      // Shown when it is complete. Machines that are still there keep their charts.
       last = known;
       known = new Map();
       return;

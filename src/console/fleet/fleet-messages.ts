@@ -1,4 +1,7 @@
-/** What passes between the page of a fleet and the program that serves it, as JSON. The page connects anew if it is lost. */
+/**
+ * JSON messages between the page of a fleet and the program that serves it. The page reconnects if the connection is
+ * lost.
+ */
 
 /** A machine of the fleet, as its executor last reported. */
 export interface Machine {
@@ -7,9 +10,9 @@ export interface Machine {
   readonly version?: string;
   /** Processes that run. */
   readonly running: number;
-  /** How many more it is meant to run. */
+  /** How many more processes it should run. */
   readonly free: number;
-  /** Of the last minute, for each core. */
+  /** Over the last minute, per core. */
   readonly load: number;
   readonly state: "ready" | "cordoned" | "draining";
   /** When it joined, in milliseconds since 1970. */
@@ -26,9 +29,9 @@ export type FleetMessage =
   | { readonly kind: "state"; readonly state: NatsState }
   | {
       readonly kind: "machines";
-      /** New ones, and those that have changed. */
+      /** New and changed machines. */
       readonly machines: readonly Machine[];
-      /** Ids of those that have left. */
+      /** Ids of machines that have left. */
       readonly left: readonly string[];
       /** False while more is about to be sent. */
       readonly isComplete: boolean;
@@ -38,7 +41,7 @@ export type FleetMessage =
 export interface FleetAnswer {
   readonly kind: "answer";
   readonly request: number;
-  /** For `open`: where the page of the machine is. It works once. */
+  /** For `open`: link to the machine's page. It works once. */
   readonly link?: string;
   /** Why it was not done. */
   readonly error?: string;

@@ -1,4 +1,4 @@
-import { describeFailure } from "../connection/describe-error.ts";
+import { attempt } from "../connection/attempt.ts";
 import { copyAndSay } from "../ui/copy-text.ts";
 import type { MenuItem } from "../ui/menu.tsx";
 import { toast } from "../ui/toast.tsx";
@@ -7,41 +7,35 @@ import { ask, fleet } from "./fleet-link.ts";
 import type { Machine } from "./fleet-messages.ts";
 import { addressOf, type MachineAddress } from "./machine-address.ts";
 
-/** Opens the page of a machine in a tab of its own. */
+/** Opens a machine's page in a new tab. */
 export function openMachine({ id }: Machine, view: MachineAddress["view"]): void {
-  // The tab gets a copy of this one's access, and gives it up when it goes on to another origin.
+  // The tab gets a copy of this one's access, and discards it when it navigates to another origin.
   window.open(addressOf({ id, view }), "_blank");
 }
 
 /** Keeps new work from a machine, or lets it have work again. */
-export async function setCordoned({ id }: Pick<Machine, "id">, cordoned: boolean): Promise<void> {
+export async function switchCordon({ id, state }: Pick<Machine, "id" | "state">): Promise<void> {
   const name = visibleText(id);
-  try {
-    await ask(cordoned ? "cordon" : "uncordon", id);
-  } catch (error) {
-    toast({ kind: "bad", ...describeFailure(`${name} stays as it is`, error) });
-    return;
-  }
-  if (!cordoned) toast({ kind: "good", text: `${name} gets new work again.` });
+  const isCordoned = state === "cordoned";
+  const isDone = await attempt(`${name} was not changed`, () => ask(isCordoned ? "uncordon" : "cordon", id));
+  if (!isDone) return;
+  if (isCordoned) toast({ kind: "good", text: `${name} gets new work again.` });
   else
     toast({
       kind: "good",
-      text: `${name} gets no new work. What runs there goes on.`,
-      action: { title: "Undo", run: () => void setCordoned({ id }, false) },
+      text: `${name} gets no new work. Processes there keep running.`,
+      action: { title: "Undo", run: () => void switchCordon({ id, state: "cordoned" }) },
     });
 }
 
-/** Whether new work can be kept from it: a machine that is about to end gets none anyway. */
+/** Whether it can be cordoned: a machine that is about to end gets no new work anyway. */
 export function mayCordon({ state }: Machine): boolean {
   return state !== "draining";
 }
 
-function cordonTitle({ state }: Machine): string {
-  return state === "cordoned" ? "Uncordon: give it new work again" : "Cordon: give it no new work";
-}
-
 export function menuOf(machine: Machine): readonly MenuItem[] {
   const name = `${fleet.name.value}/${machine.id}`;
+  const isCordoned = machine.state === "cordoned";
   return [
     {
       id: "open",
@@ -52,19 +46,19 @@ export function menuOf(machine: Machine): readonly MenuItem[] {
     },
     {
       id: "terminal",
-      title: "Open its terminals",
+      title: "Open a terminal there",
       icon: "terminal",
       keys: "t",
-      run: () => openMachine(machine, "terminals"),
+      run: () => openMachine(machine, "terminal"),
     },
     ...(mayCordon(machine)
       ? [
           {
             id: "cordon",
-            title: cordonTitle(machine),
-            icon: machine.state === "cordoned" ? "play" : "pause",
+            title: isCordoned ? "Uncordon: give it new work again" : "Cordon: give it no new work",
+            icon: isCordoned ? "play" : "pause",
             keys: "c",
-            run: () => void setCordoned(machine, machine.state !== "cordoned"),
+            run: () => void switchCordon(machine),
           } as const,
         ]
       : []),
@@ -72,7 +66,7 @@ export function menuOf(machine: Machine): readonly MenuItem[] {
       id: "copy",
       title: "Copy its name for -H",
       icon: "copy",
-      run: () => void copyAndSay(name, `${visibleText(name)} is in the clipboard.`),
+      run: () => void copyAndSay(name, `${visibleText(name)} was copied.`),
     },
   ];
 }

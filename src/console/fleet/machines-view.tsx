@@ -1,16 +1,16 @@
 import { type Signal, useComputed, useSignal } from "@preact/signals";
-import { useRef } from "preact/hooks";
-import { useCommands } from "../frame/commands.ts";
+import { inGroup, useCommands } from "../frame/commands.ts";
 import { ViewFrame } from "../frame/view-frame.tsx";
 import { EmptyState } from "../ui/empty-state.tsx";
 import { IconButton } from "../ui/button.tsx";
+import { useGridCursor } from "../ui/grid-cursor.ts";
 import { GridFilter } from "../ui/grid-filter.tsx";
 import { Menu, type MenuProps } from "../ui/menu.tsx";
 import { visibleText } from "../../base/visible-text.ts";
 import { arrangeMachines, BY_NAME } from "./arrange-machines.ts";
 import { fleet, type MachineRow } from "./fleet-link.ts";
 import type { Machine } from "./fleet-messages.ts";
-import { menuOf, mayCordon, openMachine, setCordoned } from "./machine-actions.ts";
+import { menuOf, mayCordon, openMachine, switchCordon } from "./machine-actions.ts";
 import { MachineTable } from "./machine-table.tsx";
 import { countText } from "./machine-text.ts";
 
@@ -24,9 +24,7 @@ export function MachinesView() {
   const filter = useSignal("");
   const labels = useSignal<ReadonlySet<string>>(new Set());
   const sorting = useSignal(BY_NAME);
-  const cursor = useSignal<string | undefined>(undefined);
   const menu = useSignal<ShownMenu | undefined>(undefined);
-  const filterField = useRef<HTMLInputElement>(null);
   const rows = fleet.rows.value ?? [];
   const shown = useComputed(() =>
     arrangeMachines(fleet.rows.value ?? [], {
@@ -35,58 +33,39 @@ export function MachinesView() {
       sorting: sorting.value,
     }),
   );
+  const { cursor, current, filterField, commands } = useGridCursor(shown, ({ machine }) => machine.id);
   const withCurrent = (act: (machine: Machine) => void): void => {
-    const row = shown.value.find(({ machine }) => machine.id === cursor.value);
+    const row = current();
     if (row !== undefined) act(row.machine);
-  };
-  const move = (by: number): void => {
-    const index = shown.value.findIndex(({ machine }) => machine.id === cursor.value);
-    const next = index < 0 ? 0 : Math.min(shown.value.length - 1, Math.max(0, index + by));
-    cursor.value = shown.value[next]?.machine.id;
   };
   const toggleLabel = (label: string): void => {
     const chosen = new Set(labels.value);
     if (!chosen.delete(label)) chosen.add(label);
     labels.value = chosen;
   };
-  const group = "Machines";
-  useCommands(() => [
-    {
-      id: "machine-filter",
-      title: "Filter the list",
-      group,
-      keys: "/",
-      run: () => filterField.current?.focus(),
-    },
-    { id: "machine-next", title: "Next machine", group, keys: "ArrowDown", run: () => move(1) },
-    { id: "machine-next-j", title: "Next machine", group, keys: "j", run: () => move(1) },
-    { id: "machine-previous", title: "Previous machine", group, keys: "ArrowUp", run: () => move(-1) },
-    { id: "machine-previous-k", title: "Previous machine", group, keys: "k", run: () => move(-1) },
-    {
-      id: "machine-open",
-      title: "Open the console of the machine, in a tab of its own",
-      group,
-      keys: "Enter",
-      run: () => withCurrent((machine) => openMachine(machine, "console")),
-    },
-    {
-      id: "machine-terminal",
-      title: "Open the terminals of the machine, in a tab of their own",
-      group,
-      keys: "t",
-      run: () => withCurrent((machine) => openMachine(machine, "terminals")),
-    },
-    {
-      id: "machine-cordon",
-      title: "Cordon the machine, or uncordon it",
-      group,
-      keys: "c",
-      run: () =>
-        withCurrent((machine) => {
-          if (mayCordon(machine)) void setCordoned(machine, machine.state !== "cordoned");
-        }),
-    },
-  ]);
+  useCommands(() =>
+    inGroup("Machines", [
+      ...commands("machine", "machine"),
+      {
+        id: "machine-open",
+        title: "Open the machine's console in a new tab",
+        keys: "Enter",
+        run: () => withCurrent((machine) => openMachine(machine, "console")),
+      },
+      {
+        id: "machine-terminal",
+        title: "Open the machine's terminals in a new tab",
+        keys: "t",
+        run: () => withCurrent((machine) => openMachine(machine, "terminal")),
+      },
+      {
+        id: "machine-cordon",
+        title: "Cordon the machine, or uncordon it",
+        keys: "c",
+        run: () => withCurrent((machine) => mayCordon(machine) && void switchCordon(machine)),
+      },
+    ]),
+  );
   return (
     <ViewFrame
       title={
@@ -153,7 +132,7 @@ function ChosenLabels({
       <span>Only with</span>
       {[...labels.value].map((label) => (
         <span key={label} class="badge accent fleet-chosen-label">
-          <span>{visibleText(label)}</span>
+          <span class="one-line">{visibleText(label)}</span>
           <IconButton
             icon="close"
             label={`Also show machines without ${visibleText(label)}`}
@@ -169,8 +148,8 @@ function NoMachines() {
   return (
     <EmptyState
       icon="machines"
-      title="No machine is here yet"
-      text="Start a server on a machine with the command below, and it is listed here at once. It asks for a token, as every server of a fleet."
+      title="No machines yet"
+      text="Start a server on a machine with the command below, and it appears here at once. It needs a token, like every server in a fleet."
     >
       <code class="fleet-join">exec-server serve --fleet {visibleText(fleet.servers.value)} --id NAME</code>
     </EmptyState>

@@ -7,14 +7,14 @@ import { visibleText } from "../../base/visible-text.ts";
 import { ask } from "./fleet-link.ts";
 import { linkTo, type MachineAddress } from "./machine-address.ts";
 
-/** Leads to the page of a machine, which has an origin of its own. */
+/** Redirects to a machine's page, which has its own origin. */
 export function Opening({ id, view }: MachineAddress) {
   const failure = useSignal<string | undefined>(undefined);
   const isConnected = serverLink.state.value === "connected";
   const open = (): void => {
     failure.value = undefined;
     ask("open", id).then(
-      // Without an entry in the history that would lead here again.
+      // Without a history entry that would lead back here.
       (link) => link !== undefined && location.replace(linkTo(link, view)),
       (error: unknown) => {
         failure.value = error instanceof Error ? error.message : String(error);
@@ -26,7 +26,7 @@ export function Opening({ id, view }: MachineAddress) {
     if (isConnected) open();
   }, [isConnected]);
   return (
-    <main class="fleet-opening">
+    <main class="entrance fleet-opening">
       {failure.value === undefined ? (
         <p role="status">Opening {visibleText(id)}…</p>
       ) : (

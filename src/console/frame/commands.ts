@@ -11,7 +11,7 @@ export interface Command {
   readonly group: string;
   /** Such as `n`, `g p` (one after the other), `Ctrl+K`; see `mayTake` for which work in fields and terminals. */
   readonly keys?: string | undefined;
-  /** Whoever does not have this right is not offered it. */
+  /** Hidden from users without this right. */
   readonly right?: string;
   readonly run: () => void;
 }
@@ -21,92 +21,95 @@ const SEQUENCE_MS = 1200;
 
 const sets = signal<ReadonlyMap<symbol, readonly Command[]>>(new Map());
 
-/** Everything that the person can do now. Of two commands with the same id the later one counts. */
+/** Everything that the person can do now. Of two commands with the same id, or the same keys, the later one counts. */
 export const commands = computed(() => {
   const byId = new Map<string, Command>();
+  const byKeys = new Map<string, Command>();
   for (const set of sets.value.values())
     for (const command of set) {
       if (command.right !== undefined && !isAllowed(command.right)) continue;
       byId.delete(command.id);
       byId.set(command.id, command);
+      if (command.keys !== undefined) byKeys.set(command.keys, command);
     }
-  return [...byId.values()];
+  return Array.from(byId.values(), (command): Command => {
+    const hasKeys = command.keys !== undefined && byKeys.get(command.keys) === command;
+    return hasKeys ? command : { ...command, keys: undefined };
+  });
 });
 
-/** Adds commands until the returned function is called. */
-function addCommands(added: readonly Command[]): () => void {
-  const key = Symbol("commands");
-  sets.value = new Map(sets.value).set(key, added);
-  return () => {
-    const left = new Map(sets.value);
-    left.delete(key);
-    sets.value = left;
-  };
+/** Commands under one heading. */
+export function inGroup(group: string, members: readonly Omit<Command, "group">[]): readonly Command[] {
+  return members.map((command) => ({ ...command, group }));
 }
 
 /** Adds commands for as long as the component is shown. Titles, keys and their number may change with `deps`. */
 export function useCommands(make: () => readonly Command[], deps: readonly unknown[] = []): void {
   const latest = useRef(make);
   latest.current = make;
-  // Before the next key, which is meant for what is shown.
+  // Before the next key, which belongs to the new view.
   useLayoutEffect(() => {
+    const key = Symbol("commands");
     const run = (id: string): void =>
       latest
         .current()
         .find((command) => command.id === id)
         ?.run();
-    return addCommands(make().map((command) => ({ ...command, run: () => run(command.id) })));
+    const added = make().map((command) => ({ ...command, run: () => run(command.id) }));
+    sets.value = new Map(sets.value).set(key, added);
+    return () => {
+      const left = new Map(sets.value);
+      left.delete(key);
+      sets.value = left;
+    };
   }, deps);
 }
 
 /** Keys that were pressed while the commands that they may be meant for are being loaded. */
 const held: KeyboardEvent[] = [];
-const MOST_HELD = 16;
+const MAX_HELD_KEYS = 16;
 let isHolding = false;
 
-/** Has keys that print wait for the commands of a view, or the general ones would take them. */
-export function holdKeys(): void {
-  isHolding = true;
+/**
+ * While a view is loading, queues printable keys for its commands, which the general ones would otherwise take. Then
+ * runs the queued keys.
+ */
+export function holdKeys(isLoading: boolean): void {
+  isHolding = isLoading;
+  if (!isHolding) for (const event of held.splice(0)) takeKey(event);
 }
-
-/** Runs what was meant meanwhile. */
-export function releaseKeys(): void {
-  isHolding = false;
-  for (const event of held.splice(0)) takeKey(event);
-}
-
-let takeKey: (event: KeyboardEvent) => void = () => {};
 
 /** Runs commands by their keys. The only listener for keys of the page. */
 export function listenForKeys(): void {
-  let pressed = { sequence: "", atMs: 0 };
-  const onKey = (event: KeyboardEvent): void => {
-    if (event.isComposing || ["Control", "Shift", "Alt", "Meta"].includes(event.key)) return;
-    // A dialog has the keyboard to itself.
-    if (document.querySelector("dialog[open]") !== null) return;
-    if (isPress(event)) return;
-    if (isHolding && keyName(event).length === 1 && contextOf(event.target) === "page") {
-      if (held.length < MOST_HELD) held.push(event);
-      return;
-    }
-    // When it was pressed, not when the page had time for it.
-    const isNext = pressed.sequence !== "" && event.timeStamp - pressed.atMs <= SEQUENCE_MS;
-    const sequence = isNext ? `${pressed.sequence} ${keyName(event)}` : keyName(event);
-    const context = contextOf(event.target);
-    const usable = commands.value.filter(({ keys }) => keys !== undefined && mayTake(keys, context));
-    const found = lookUp(usable, sequence);
-    pressed = { sequence: found === "prefix" ? sequence : "", atMs: event.timeStamp };
-    if (found === undefined) return;
-    event.preventDefault();
-    event.stopPropagation();
-    if (found !== "prefix") found.run();
-  };
-  takeKey = onKey;
   // Before terminals and editors see it.
-  addEventListener("keydown", onKey, { capture: true });
+  addEventListener("keydown", takeKey, { capture: true });
 }
 
-/** Whether the key presses what has the focus. With Ctrl it is a command, such as one that sends. */
+let pressed = { sequence: "", atMs: 0 };
+
+function takeKey(event: KeyboardEvent): void {
+  if (event.isComposing || ["Control", "Shift", "Alt", "Meta"].includes(event.key)) return;
+  // A dialog has the keyboard to itself.
+  if (document.querySelector("dialog[open]") !== null) return;
+  if (isPress(event)) return;
+  const context = contextOf(event.target);
+  if (isHolding && keyName(event).length === 1 && context === "page") {
+    if (held.length < MAX_HELD_KEYS) held.push(event);
+    return;
+  }
+  // When it was pressed, not when the page had time for it.
+  const isNext = pressed.sequence !== "" && event.timeStamp - pressed.atMs <= SEQUENCE_MS;
+  const sequence = isNext ? `${pressed.sequence} ${keyName(event)}` : keyName(event);
+  const usable = commands.value.filter(({ keys }) => keys !== undefined && mayTake(keys, context));
+  const match = lookUp(usable, sequence);
+  pressed = { sequence: match === "prefix" ? sequence : "", atMs: event.timeStamp };
+  if (match === undefined) return;
+  event.preventDefault();
+  event.stopPropagation();
+  if (match !== "prefix") match.run();
+}
+
+/** Whether the key activates the focused element. With Ctrl it is a command, such as one that sends. */
 function isPress({ key, target, ctrlKey, metaKey, altKey }: KeyboardEvent): boolean {
   if ((key !== "Enter" && key !== " ") || ctrlKey || metaKey || altKey) return false;
   return target instanceof Element && target.closest(PRESSED) !== null;
@@ -117,7 +120,10 @@ const PRESSED = "button, a[href], summary, label, input[type=checkbox], input[ty
 function contextOf(target: EventTarget | null): KeyContext {
   if (!(target instanceof HTMLElement)) return "page";
   // Menus and lists have their own arrows.
-  if (target.closest("[role=menu], [role=listbox], [role=tablist], [role=separator]") !== null)
+  if (
+    target.closest("[role=menu], [role=listbox], [role=tablist], [role=separator], [data-keys=field]") !==
+    null
+  )
     return "field";
   if (target.closest("[data-keys=terminal]") !== null) return "terminal";
   const isField = target.matches("input:not([type=checkbox], [type=radio]), textarea, select");

@@ -1,20 +1,27 @@
 import { signal } from "@preact/signals";
+import { Fragment } from "preact";
 import { Dialog } from "../ui/dialog.tsx";
 import { Keys } from "../ui/keys.tsx";
 import { type Command, commands } from "./commands.ts";
 
-export const isKeySheetOpen = signal(false);
+const isKeySheetOpen = signal(false);
+
+export function openKeySheet(): void {
+  isKeySheetOpen.value = true;
+}
+
+/** Commands with several keys are listed once. */
+function byTitle(commands: readonly Command[]): readonly (readonly [string, readonly string[]])[] {
+  const titles = new Map<string, string[]>();
+  for (const { title, keys } of commands) titles.set(title, [...(titles.get(title) ?? []), keys!]);
+  return [...titles];
+}
 
 /** Every key that does something now. */
 export function KeySheet() {
   if (!isKeySheetOpen.value) return null;
-  const groups = new Map<string, Command[]>();
-  for (const command of commands.value) {
-    if (command.keys === undefined) continue;
-    const group = groups.get(command.group);
-    if (group === undefined) groups.set(command.group, [command]);
-    else group.push(command);
-  }
+  const withKeys = commands.value.filter(({ keys }) => keys !== undefined);
+  const groups = new Set(withKeys.map(({ group }) => group));
   return (
     <Dialog
       title="Keyboard"
@@ -24,15 +31,20 @@ export function KeySheet() {
       }}
     >
       <div class="key-sheet">
-        {[...groups].map(([group, members]) => (
-          <section key={group}>
-            <h3>{group}</h3>
+        {[...groups].map((heading) => (
+          <section key={heading}>
+            <h3>{heading}</h3>
             <dl>
-              {members.map(({ id, title, keys }) => (
-                <div key={id}>
+              {byTitle(withKeys.filter(({ group }) => group === heading)).map(([title, keys]) => (
+                <div key={title}>
                   <dt>{title}</dt>
                   <dd>
-                    <Keys keys={keys!} />
+                    {keys.map((each, index) => (
+                      <Fragment key={each}>
+                        {index === 0 ? null : <span class="key-sheet-or">or</span>}
+                        <Keys keys={each} />
+                      </Fragment>
+                    ))}
                   </dd>
                 </div>
               ))}

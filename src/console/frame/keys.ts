@@ -1,9 +1,9 @@
-/** Where a key was pressed. */
+/** Context in which a key was pressed. */
 export type KeyContext = "page" | "field" | "terminal";
 
 /**
- * The name of what was pressed, as commands write it: `Ctrl+K`, `Shift+Enter`, `F1`, `/`. Keys that print have the
- * character as their name, without Shift. On a Mac, Command is Ctrl.
+ * The name of a key press, as commands write it: `Ctrl+K`, `Shift+Enter`, `F1`, `/`. Printable keys are named by their
+ * character, without Shift. On a Mac, Command is Ctrl.
  */
 export function keyName(
   event: Pick<KeyboardEvent, "key" | "ctrlKey" | "metaKey" | "altKey" | "shiftKey">,
@@ -19,22 +19,22 @@ export function keyName(
   ].join("");
 }
 
-/** Whether a command with these keys may take them there. Fields keep what types, terminals keep nearly everything. */
+/** Whether a command with these keys may take them in a context. Fields keep typing keys, terminals nearly all keys. */
 export function mayTake(keys: string, context: KeyContext): boolean {
   if (context === "page") return true;
   if (context === "field") return /^(?:Ctrl|Alt)\+|^F\d/.test(keys);
   return /^(?:Ctrl\+(?:Alt\+)?Shift\+|Alt\+Shift\+|F1$)/.test(keys);
 }
 
-/** Which command a sequence of keys means; `prefix` if more keys must follow. */
+/** The command for a key sequence; `prefix` if more keys must follow. */
 export function lookUp<T extends { readonly keys?: string | undefined }>(
   commands: Iterable<T>,
   pressed: string,
 ): T | "prefix" | undefined {
-  let found: T | "prefix" | undefined;
+  let match: T | "prefix" | undefined;
   for (const command of commands) {
-    if (command.keys === pressed) found = command;
-    else if (found === undefined && command.keys?.startsWith(`${pressed} `)) found = "prefix";
+    if (command.keys === pressed) match = command;
+    else if (match === undefined && command.keys?.startsWith(`${pressed} `)) match = "prefix";
   }
-  return found;
+  return match;
 }

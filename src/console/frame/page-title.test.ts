@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
 import { titleOf } from "./page-title.ts";
 
-const PROCESSES = { id: "processes", title: "Processes", path: "/p" };
-const FILES = { id: "files", title: "Files", path: "/f" };
-const INSPECTOR = { id: "inspector", title: "Inspector", path: "/i" };
+const PROCESSES = { title: "Processes", path: "/p" };
+const FILES = { title: "Files", path: "/f" };
+const INSPECTOR = { title: "Inspector", path: "/i" };
 
 it.each([
   ["/", PROCESSES, "Processes · exec-server"],

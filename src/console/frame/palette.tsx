@@ -1,5 +1,6 @@
 import { computed, signal } from "@preact/signals";
 import { useRef } from "preact/hooks";
+import { hasWords } from "../ui/arrange-rows.ts";
 import { Dialog } from "../ui/dialog.tsx";
 import { Keys } from "../ui/keys.tsx";
 import { type Command, commands } from "./commands.ts";
@@ -8,25 +9,22 @@ const isPaletteOpen = signal(false);
 const query = signal("");
 const chosen = signal(0);
 
-/** It does not offer to open itself. */
+/** The palette does not list itself. */
 const OWN_COMMANDS = "palette";
 
-/** What is there in every view comes after what this one can do. */
+/** Commands of every view come after the current view's own. */
 const EVERYWHERE = new Set(["Go to", "General"]);
 
-const found = computed(() => {
-  const words = query.value.toLowerCase().split(/\s+/);
+const matches = computed(() => {
   const isEverywhere = ({ group }: Command): number => Number(EVERYWHERE.has(group));
   const sorted = commands.value.toSorted((one, other) => isEverywhere(one) - isEverywhere(other));
-  return sorted.filter(({ id, title, group }) => {
-    if (id.startsWith(OWN_COMMANDS)) return false;
-    const text = `${group} ${title}`.toLowerCase();
-    return words.every((word) => text.includes(word));
-  });
+  return sorted.filter(
+    ({ id, title, group }) => !id.startsWith(OWN_COMMANDS) && hasWords(`${group} ${title}`, query.value),
+  );
 });
 
 export function openPalette(): void {
-  // Before the first key, which is meant for it.
+  // Before the first key, which belongs to it.
   query.value = "";
   chosen.value = 0;
   isPaletteOpen.value = true;
@@ -34,29 +32,25 @@ export function openPalette(): void {
 
 /** Everything that can be done, by typing a part of its name. */
 export function Palette() {
-  if (!isPaletteOpen.value) return null;
-  return <OpenPalette />;
-}
-
-function OpenPalette() {
   const list = useRef<HTMLUListElement>(null);
+  if (!isPaletteOpen.value) return null;
   const close = (): void => {
     isPaletteOpen.value = false;
   };
   const run = (command: Command | undefined): void => {
     close();
-    // After the dialog has given the focus back.
+    // After the dialog has returned the focus.
     if (command !== undefined) setTimeout(command.run);
   };
   const choose = (index: number): void => {
-    const { length } = found.value;
+    const { length } = matches.value;
     chosen.value = length === 0 ? 0 : (index + length) % length;
     list.current?.children[chosen.value]?.scrollIntoView({ block: "nearest" });
   };
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.key === "ArrowDown") choose(chosen.value + 1);
     else if (event.key === "ArrowUp") choose(chosen.value - 1);
-    else if (event.key === "Enter") run(found.value[chosen.value]);
+    else if (event.key === "Enter") run(matches.value[chosen.value]);
     else return;
     event.preventDefault();
   };
@@ -80,7 +74,7 @@ function OpenPalette() {
         onKeyDown={onKeyDown}
       />
       <ul class="palette-list" id="palette-list" role="listbox" aria-label="Commands" ref={list}>
-        {found.value.map((command, index) => (
+        {matches.value.map((command, index) => (
           // Keys are handled by the field above.
           <li
             key={command.id}
@@ -92,13 +86,13 @@ function OpenPalette() {
               chosen.value = index;
             }}
           >
-            <span class="palette-group">{command.group}</span>
-            <span class="palette-title">{command.title}</span>
+            <span class="palette-group one-line">{command.group}</span>
+            <span class="palette-title one-line">{command.title}</span>
             {command.keys === undefined ? null : <Keys keys={command.keys} />}
           </li>
         ))}
       </ul>
-      {found.value.length === 0 ? <p class="palette-none">No command has that in its name.</p> : null}
+      {matches.value.length === 0 ? <p class="palette-none">No matching command.</p> : null}
     </Dialog>
   );
 }

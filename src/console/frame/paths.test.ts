@@ -62,7 +62,7 @@ test.each(["...", "a b", "%", "\n", "a".repeat(255)])("%j can be a name", (name)
   expect(faultOfName(name)).toBeUndefined();
 });
 
-test("a directory that the server tells as a URI", () => {
+test("a directory that the server sends as a URI", () => {
   expect(pathFromUri("file:///home/a%20b")).toBe("/home/a b");
   expect(pathFromUri("file:///")).toBe("/");
   expect([pathFromUri(undefined), pathFromUri(null), pathFromUri("file:///%ff"), pathFromUri("x")]).toEqual(

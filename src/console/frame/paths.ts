@@ -11,7 +11,7 @@ export function pathAt(address: string): string | undefined {
   return rest === undefined ? undefined : resolvePath("/", rest);
 }
 
-/** An absolute path from what a person typed, which may start at a directory or at home (`~`). */
+/** An absolute path from typed text, which may be relative to a directory or start at home (`~`). */
 export function resolvePath(directory: string, typed: string, home = "/"): string {
   const expanded = typed === "~" || typed.startsWith("~/") ? `${home}/${typed.slice(1)}` : typed;
   const whole = expanded.startsWith("/") ? expanded : `${directory}/${expanded}`;
@@ -27,7 +27,7 @@ export function joinPath(directory: string, name: string): string {
   return directory === "/" ? `/${name}` : `${directory}/${name}`;
 }
 
-/** The directory of a path; that of the root is the root. */
+/** The parent directory of a path; the root's is the root. */
 export function parentOf(path: string): string {
   return path.slice(0, path.lastIndexOf("/")) || "/";
 }
@@ -47,10 +47,10 @@ export function stepsTo(path: string): readonly { readonly name: string; readonl
 
 /** Why a text cannot be the name of an entry; undefined if it can. */
 export function faultOfName(name: string): string | undefined {
-  if (name === "") return "Give it a name.";
-  if (name === "." || name === "..") return `${name} is the name of a directory that is always there.`;
+  if (name === "") return "Enter a name.";
+  if (name === "." || name === "..") return `${name} is reserved.`;
   if (name.includes("/")) return "A name cannot contain a slash.";
-  if (name.includes("\0")) return "A name cannot contain a zero byte.";
+  if (name.includes("\0")) return "A name cannot contain a NUL byte.";
   return new TextEncoder().encode(name).length > 255 ? "A name has at most 255 bytes." : undefined;
 }
 
@@ -69,7 +69,7 @@ export function uriOf(path: string): string {
   return `file://${path.split("/").map(encodeURIComponent).join("/")}`;
 }
 
-/** Whether text stands for one path only: a name that is not UTF-8 is shown with replacement characters. */
+/** Whether text stands for exactly one path: a name that is not UTF-8 is shown with replacement characters. */
 export function isExact(name: string): boolean {
   return !/[\ufffd\p{Cs}]/u.test(name);
 }

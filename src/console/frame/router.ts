@@ -7,11 +7,11 @@ const location_ = signal(location.pathname);
 /** The path of the page, as in the address bar. */
 export const path = computed(() => location_.value);
 
-/** Where the page is in its history, so that a step of the browser can be taken back. */
+/** The page's position in its history, so that a browser navigation can be undone. */
 let position = positionOf(history.state);
 /** Asked before the page goes elsewhere. */
 let mayLeave: (() => Promise<boolean>) | undefined;
-/** Whether the person is being asked about a step of the browser. */
+/** Whether the user is being asked about a navigation. */
 let isAsked = false;
 
 /** Shows another view. */
@@ -54,7 +54,7 @@ async function askAboutStep(question: () => Promise<boolean>): Promise<void> {
   isAsked = false;
   const back = position - positionOf(history.state);
   if (leaves) arrive();
-  // No step at all would load the page again.
+  // A step of zero would reload the page.
   else if (back !== 0) history.go(back);
 }
 

@@ -1,4 +1,4 @@
-import { effect, signal } from "@preact/signals";
+import { computed, effect, signal } from "@preact/signals";
 
 const KEY = "exec-server-theme";
 
@@ -13,12 +13,8 @@ systemIsDark.addEventListener("change", ({ matches }) => {
   system.value = matches ? "dark" : "light";
 });
 
-/** What the page looks like now. Terminals and editors follow it. */
-export const theme = {
-  get value(): Theme {
-    return chosen.value ?? system.value;
-  },
-};
+/** The current theme. Terminals and editors follow it. */
+export const theme = computed(() => chosen.value ?? system.value);
 
 /** Changes between light and dark. Choosing what the system has follows the system again. */
 export function switchTheme(): void {

@@ -7,15 +7,15 @@ export interface ViewFrameProps {
   readonly children: ComponentChildren;
 }
 
-/** The head that every view has, above what it shows. */
+/** The head of every view, above its contents. */
 export function ViewFrame({ title, actions, children }: ViewFrameProps) {
   return (
     <section class="view">
       <header class="view-head">
-        <h1>{title}</h1>
+        <h1 class="one-line">{title}</h1>
         <div class="view-actions">{actions}</div>
       </header>
-      {/* It scrolls, by keys as well. */}
+      {/* It scrolls, with the keyboard, too. */}
       <div class="view-body" tabIndex={0}>
         {children}
       </div>

@@ -1,20 +1,17 @@
 import type { FunctionComponent } from "preact";
 import type { IconName } from "../ui/icon.tsx";
 
-/** What a view gets: its own part of the path, and the path is its state, so that it can be sent to somebody. */
+/** Props of a view: its part of the path, which is its whole state, so that it can be shared. */
 export interface ViewProps {
   readonly path: string;
 }
 
 export interface View {
-  readonly id: string;
   readonly title: string;
   readonly icon: IconName;
-  /** Its paths are this one and those below. */
+  /** A slash and a letter. Its paths are this one and those below, and `g` and the letter go there. */
   readonly path: string;
-  /** The second key after `g`. */
-  readonly key: string;
-  /** It has something to show for whoever has one of these rights. */
+  /** Visible to users with one of these rights. */
   readonly rights: readonly string[];
   readonly load: () => Promise<{ readonly default: FunctionComponent<ViewProps> }>;
 }

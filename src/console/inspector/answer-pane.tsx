@@ -1,4 +1,3 @@
-import { formatMs } from "../ui/format.ts";
 import { ConnectionError, ExecError, RpcError } from "../../client/browser.ts";
 import { describeError } from "../connection/describe-error.ts";
 import { Badge } from "../ui/badge.tsx";
@@ -6,45 +5,45 @@ import { IconButton } from "../ui/button.tsx";
 import { copyAndSay } from "../ui/copy-text.ts";
 import { downloadBlob } from "../ui/download-blob.ts";
 import { ErrorBox } from "../ui/error-box.tsx";
-import type { Call, CallState } from "./call.ts";
+import { AnswerFrame } from "./answer-frame.tsx";
+import type { Call } from "./call.ts";
 import type { Json } from "./json-path.ts";
 import { previewJson } from "./json-preview.ts";
 import { JsonView } from "./json-view.tsx";
-import { Waiting } from "./waiting.tsx";
 
-/** What came back. */
+/** The answer to a call. */
 export function AnswerPane({ call, name }: { readonly call: Call; readonly name: string }) {
   const state = call.state.value;
+  const { kind, answer, error } = state;
   return (
-    <section class={`insp-answer ${state.kind}`} aria-label="Answer" aria-live="polite">
-      {state.kind === "idle" ? (
-        <p class="insp-nothing">The answer appears here.</p>
-      ) : (
+    <AnswerFrame
+      state={state}
+      idleText="The answer appears here."
+      badge={
         <>
-          <header class="insp-answer-head">
-            <Outcome state={state} />
-            {state.kind === "answered" ? <AnswerActions result={state.result} name={name} /> : null}
-          </header>
-          <Answer state={state} />
+          {kind === "answered" ? <Badge kind="good">answered</Badge> : null}
+          {kind === "failed" ? <Badge kind="bad">{codeOf(error)}</Badge> : null}
         </>
-      )}
-    </section>
-  );
-}
-
-function Outcome({ state }: { readonly state: CallState }) {
-  if (state.kind === "running") return <Waiting sinceMs={state.startedMs} />;
-  if (state.kind === "idle") return null;
-  return (
-    <>
-      {state.kind === "answered" ? <Badge kind="good">answered</Badge> : null}
-      {state.kind === "stopped" ? <Badge kind="warn">stopped</Badge> : null}
-      {state.kind === "failed" ? <Badge kind="bad">{codeOf(state.error)}</Badge> : null}
-      <span class="number insp-took">{formatMs(state.tookMs)}</span>
-      {state.kind === "answered" && state.preview.isCut ? (
-        <span class="insp-took">Too large to be shown in full; the download has all of it.</span>
+      }
+      head={
+        answer === undefined ? null : (
+          <>
+            {answer.preview.isCut ? (
+              <span class="hint">Too large to be shown in full; the download has all of it.</span>
+            ) : null}
+            <AnswerActions result={answer.result} name={name} />
+          </>
+        )
+      }
+    >
+      {answer === undefined ? null : <JsonView preview={answer.preview} label="Result" />}
+      {kind === "failed" ? <Failure error={error} /> : null}
+      {kind === "stopped" ? (
+        <p class="insp-nothing">
+          You stopped waiting for the answer. The server may still have carried out the request.
+        </p>
       ) : null}
-    </>
+    </AnswerFrame>
   );
 }
 
@@ -55,7 +54,7 @@ function AnswerActions({ result, name }: { readonly result: Json; readonly name:
       <IconButton
         icon="copy"
         label="Copy the answer"
-        onClick={() => void copyAndSay(text(), "The answer is in the clipboard.")}
+        onClick={() => void copyAndSay(text(), "The answer was copied.")}
       />
       <IconButton
         icon="download"
@@ -68,18 +67,12 @@ function AnswerActions({ result, name }: { readonly result: Json; readonly name:
   );
 }
 
-function Answer({ state }: { readonly state: CallState }) {
-  if (state.kind === "answered") return <JsonView preview={state.preview} label="Result" />;
-  if (state.kind === "stopped")
-    return (
-      <p class="insp-nothing">Nobody waits for the answer any more. The server may still have done it.</p>
-    );
-  if (state.kind !== "failed") return null;
-  const { text, remedy } = describeError(state.error);
-  const data = state.error instanceof RpcError ? state.error.data : undefined;
+function Failure({ error }: { readonly error: unknown }) {
+  const { text, remedy } = describeError(error);
+  const data = error instanceof RpcError ? error.data : undefined;
   return (
     <div class="insp-error">
-      <ErrorBox text={text} remedy={remedy ?? remedyOf(state.error)} />
+      <ErrorBox text={text} remedy={remedy ?? remedyOf(error)} />
       {data === undefined || data === null ? null : (
         <JsonView preview={previewJson(data)} label="Data of the error" />
       )}
@@ -87,18 +80,18 @@ function Answer({ state }: { readonly state: CallState }) {
   );
 }
 
-/** Of errors that only somebody sees who writes requests by hand. */
+/** Remedies for errors that only occur in requests written by hand. */
 function remedyOf(error: unknown): string | undefined {
   if (!(error instanceof RpcError)) return undefined;
   return RPC_REMEDIES[String(error.rpcCode)];
 }
 
 const RPC_REMEDIES: Readonly<Record<string, string>> = {
-  "-32600": "The request does not fit the state of the connection. Look at the ids that it names.",
+  "-32600": "The request does not fit the state of the connection. Check the ids in it.",
   "-32601": "This server does not have the method.",
   "-32602": "Change the field that the message names.",
-  "-32004": "What it names is not there. Look at the path or the id.",
-  "-32603": "The machine failed at it. The message says with what.",
+  "-32004": "What it names does not exist. Check the path or the id.",
+  "-32603": "The machine could not do it. The message says why.",
 };
 
 function codeOf(error: unknown): string {

@@ -61,20 +61,20 @@ it.each<[string, Shape, unknown, Record<string, string>]>([
     "parameters where none are wanted",
     { kind: "none" },
     { a: 1 },
-    { "": "This method has no parameters: null, or {}." },
+    { "": "This method takes no parameters: use null or {}." },
   ],
   ["a member of one form of a union", UNION, { type: "some", names: [1] }, { "names.[0]": "Must be text." }],
   [
     "none of the forms of a union",
     UNION,
     { type: "other" },
-    { "": "Fits none of the forms that it may have." },
+    { "": "Does not match any of the allowed forms." },
   ],
 ])("%s", (_what, shape, value, problems) => {
   expect(Object.fromEntries(checkValue(shape, value))).toEqual(problems);
 });
 
-it("tells the form of a union by what fits, or by the member that names it", () => {
+it("recognizes the form of a union by what fits, or by the member that names it", () => {
   expect(optionOf(UNION, { type: "none" })).toBe(0);
   expect(optionOf(UNION, { type: "some", names: 3 })).toBe(1);
   expect(optionOf(UNION, 7)).toBe(-1);

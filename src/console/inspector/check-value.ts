@@ -1,10 +1,10 @@
 import { isObject, type Json, type JsonPath, pathText } from "./json-path.ts";
 import type { Shape, ShapeOf } from "./wire-table.ts";
 
-/** What is wrong, by the text of its place. */
+/** Problems by the path of the value as text. */
 export type Problems = ReadonlyMap<string, string>;
 
-/** Compares parameters with what the protocol says about them. The server decides; this says it earlier, at the field. */
+/** Checks parameters against the protocol. The server decides; this shows the problem earlier, at the field. */
 export function checkValue(shape: Shape, value: Json): Problems {
   const problems = new Map<string, string>();
   check(shape, value, [], (path, text) => problems.set(pathText(path), text));
@@ -20,7 +20,7 @@ function check(shape: Shape, value: Json, path: JsonPath, report: Report): void 
       return;
     case "none":
       if (value !== null && !(isObject(value) && Object.keys(value).length === 0))
-        report(path, "This method has no parameters: null, or {}.");
+        report(path, "This method takes no parameters: use null or {}.");
       return;
     case "switch":
       if (typeof value !== "boolean") report(path, "Must be true or false.");
@@ -47,7 +47,7 @@ function check(shape: Shape, value: Json, path: JsonPath, report: Report): void 
       return checkObject(shape, value, path, report);
     case "union": {
       const option = shape.options[optionOf(shape, value)];
-      if (option === undefined) report(path, "Fits none of the forms that it may have.");
+      if (option === undefined) report(path, "Does not match any of the allowed forms.");
       else check(option, value, path, report);
     }
   }
@@ -56,9 +56,9 @@ function check(shape: Shape, value: Json, path: JsonPath, report: Report): void 
 function checkObject(shape: ShapeOf<"object">, value: Json, path: JsonPath, report: Report): void {
   if (!isObject(value)) return report(path, "Must be an object.");
   for (const { name, required, shape: member } of shape.members) {
-    const here = [...path, name];
-    if (Object.hasOwn(value, name)) check(member, value[name], here, report);
-    else if (required && !member.nullable) report(here, "Is required.");
+    const memberPath = [...path, name];
+    if (Object.hasOwn(value, name)) check(member, value[name], memberPath, report);
+    else if (required && !member.nullable) report(memberPath, "Is required.");
   }
 }
 
@@ -70,7 +70,9 @@ function checkNumber(shape: ShapeOf<"number">, value: Json, path: JsonPath, repo
   else if (most !== undefined && value > most) report(path, `Must be ${most} or less.`);
 }
 
-/** Which form of a union a value has: the first that it fits, or else the one that its first member names. */
+/**
+ * The form of a union that a value has: the first one that it matches, otherwise the one that its first member names.
+ */
 export function optionOf({ options }: ShapeOf<"union">, value: Json): number {
   const fitting = options.findIndex((option) => checkValue(option, value).size === 0);
   if (fitting >= 0) return fitting;

@@ -1,4 +1,4 @@
-import { serverLink } from "../connection/server-link.ts";
+import { serverLink, webSocketUrl } from "../connection/server-link.ts";
 import { useCommands } from "../frame/commands.ts";
 import { copyAndSay } from "../ui/copy-text.ts";
 import { MenuButton } from "../ui/menu-button.tsx";
@@ -8,7 +8,7 @@ import type { CopiedTarget } from "./copy-code.ts";
 export interface Copied {
   readonly id: string;
   readonly title: string;
-  /** What is in the clipboard then. */
+  /** What the clipboard then contains. */
   readonly what: string;
   readonly text: () => string;
 }
@@ -18,7 +18,7 @@ export function CopyButton({ copies }: { readonly copies: readonly Copied[] }) {
   const items = copies.map(({ id, title, what, text }) => ({
     id,
     title,
-    run: () => void copyAndSay(text(), `${what} is in the clipboard.`),
+    run: () => void copyAndSay(text(), `${what} was copied.`),
   }));
   useCommands(() => items.map((item) => ({ ...item, group: "Inspector" })));
   return <MenuButton icon="copy" label="Copy the request" items={items} />;
@@ -27,7 +27,7 @@ export function CopyButton({ copies }: { readonly copies: readonly Copied[] }) {
 /** The server of this page, as a program reaches it. */
 export function copiedTarget(): CopiedTarget {
   return {
-    url: `${location.protocol === "https:" ? "wss:" : "ws:"}//${location.host}/`,
+    url: webSocketUrl(),
     needsToken: serverLink.server.value?.authentication === "token",
   };
 }

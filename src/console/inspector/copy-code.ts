@@ -6,17 +6,17 @@ export interface CopiedRequest {
   readonly params: Json;
 }
 
-/** Where the code connects to. */
+/** Connection target of the copied code. */
 export interface CopiedTarget {
-  /** As of a WebSocket. */
+  /** A WebSocket URL. */
   readonly url: string;
-  /** Whether the server asks programs for a token. */
+  /** Whether the server requires a token from programs. */
   readonly needsToken: boolean;
 }
 
 const IDENTIFIER = /^[A-Za-z_$][\w$]*$/;
 
-/** A program in TypeScript that sends the request by the library, and prints the answer. */
+/** A TypeScript program that sends the request with the library, and prints the answer. */
 export function requestCode({ method, params }: CopiedRequest, target: CopiedTarget): string {
   return program(target, [
     `const answer = await host.request(${JSON.stringify(method)}, ${literal(params, "  ")});`,

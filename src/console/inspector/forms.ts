@@ -5,7 +5,7 @@ import { type Beginnings, initialValue } from "./initial-value.ts";
 import { RequestDraft } from "./request-draft.ts";
 import type { WireMethod } from "./wire-table.ts";
 
-/** What a person has entered for a method, and what came back, for as long as the page is open. */
+/** The user's input for a method, and its answer, for as long as the page is open. */
 export interface MethodForm {
   readonly draft: RequestDraft;
   readonly call: Call;
@@ -24,7 +24,7 @@ export function formOf(method: WireMethod, beginnings: Beginnings): MethodForm {
   return form;
 }
 
-/** Fills in a form, such as with the parameters of a message that passed. */
+/** Fills in a form, for example with the parameters of a logged message. */
 export function fillForm(method: WireMethod, params: Json, beginnings: Beginnings): void {
   formOf(method, beginnings).draft.setValue(params);
 }

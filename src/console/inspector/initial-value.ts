@@ -1,9 +1,10 @@
+import type { Host } from "../../client/browser.ts";
 import type { Json } from "./json-path.ts";
 import type { Shape } from "./wire-table.ts";
 
-/** What a new field begins with. */
+/** Initial values of fields. */
 export interface Beginnings {
-  /** A directory of the machine. */
+  /** A directory on the server's machine. */
   readonly path: string;
   /** An id that the client chooses, by the name of its field. */
   readonly id: (name: string) => string | undefined;
@@ -43,4 +44,32 @@ export function initialValue(shape: Shape, beginnings: Beginnings): Json {
           ]),
       );
   }
+}
+
+/** Ids that a client chooses, with the method that creates what they name. */
+const MAKERS: Readonly<Record<string, string>> = {
+  processId: "process/start",
+  requestId: "http/request",
+  handleId: "fs/open",
+  watchId: "fs/watch",
+  tcpId: "tcp/connect",
+};
+/** The latest id of each kind, so that what was opened can be read next. */
+const latest = new Map<string, string>();
+
+/** Initial values for a method's fields. */
+export function beginningsOf(method: string, host: Host): Beginnings {
+  return {
+    path: host.environment?.cwd ?? "file:///",
+    id: (name) => {
+      const maker = MAKERS[name];
+      if (maker === undefined) return undefined;
+      const isNew = method === maker || (name === "handleId" && method === "fs/openPart");
+      const known = latest.get(name);
+      if (!isNew) return known;
+      const id = `inspector-${crypto.getRandomValues(new Uint32Array(1))[0]!.toString(36)}`;
+      latest.set(name, id);
+      return id;
+    },
+  };
 }

@@ -23,8 +23,8 @@ let isWatched = false;
 export default function InspectorView({ path }: ViewProps) {
   const methods = useSignal<readonly WireMethod[] | undefined>(undefined);
   const failure = useSignal<unknown>(undefined);
-  // From the first look on, so that the messages of other views are seen as well. Before the page is drawn: a person
-  // may go on to another view before that.
+  // Starts with the first visit, so that messages of other views are recorded, too. Before painting, because the user
+  // may leave for another view before that.
   useLayoutEffect(() => {
     if (!isWatched) messageLog.start();
     isWatched = true;
@@ -44,7 +44,7 @@ export default function InspectorView({ path }: ViewProps) {
     <ViewFrame title="Inspector" actions={<Parts isMessages={isMessages} />}>
       {failure.value === undefined ? null : (
         <div class="view-failed">
-          <ErrorBox {...describeError(failure.value)} remedy="Load the page again." />
+          <ErrorBox {...describeError(failure.value)} remedy="Reload the page." />
         </div>
       )}
       {methods.value === undefined ? null : isMessages ? (
@@ -58,18 +58,9 @@ export default function InspectorView({ path }: ViewProps) {
 
 function Parts({ isMessages }: { readonly isMessages: boolean }) {
   const call = lastMethod.value === undefined ? "/i" : pathTo("/i", lastMethod.value);
-  useCommands(
-    () => [
-      {
-        id: "insp-messages",
-        title: isMessages ? "Show the form" : "Show the messages",
-        group: "Inspector",
-        keys: "m",
-        run: () => navigate(isMessages ? call : MESSAGES),
-      },
-    ],
-    [isMessages],
-  );
+  const title = isMessages ? "Show the form" : "Show the messages";
+  const show = (): void => navigate(isMessages ? call : MESSAGES);
+  useCommands(() => [{ id: "insp-messages", title, group: "Inspector", keys: "m", run: show }], [isMessages]);
   return (
     <nav class="system-parts" aria-label="Parts of the inspector">
       <a href={call} aria-current={isMessages ? undefined : "page"}>
@@ -82,7 +73,7 @@ function Parts({ isMessages }: { readonly isMessages: boolean }) {
   );
 }
 
-/** HTTP requests have a form of their own besides the one of every method. */
+/** HTTP requests have a special form besides the one that every method has. */
 function MethodPane({ method }: { readonly method: WireMethod }) {
   if (method.name !== "http/request") return <RequestPane method={method} />;
   const choice = (
@@ -119,7 +110,7 @@ function Caller({ methods, path }: { readonly methods: readonly WireMethod[]; re
       group: "Inspector",
       keys: "/",
       run: () => {
-        // At once, so that it gets what is typed next. On a phone the list is shown first.
+        // Immediately, so that it gets the next keys. On a phone the list is shown first.
         if (field.current?.checkVisibility() !== false) field.current?.focus();
         else {
           navigate("/i");
@@ -146,11 +137,7 @@ function Caller({ methods, path }: { readonly methods: readonly WireMethod[]; re
           text="Choose one on the left, fill in its form, and see what the server answers."
         />
       ) : (
-        <EmptyState
-          icon="search"
-          title="There is no such method"
-          text="The address names none of the protocol."
-        >
+        <EmptyState icon="search" title="Unknown method" text="The protocol has no method of this name.">
           <a class="button plain" href="/i">
             All methods
           </a>

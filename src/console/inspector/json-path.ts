@@ -1,19 +1,28 @@
 /** A value of JSON. */
 export type Json = unknown;
 export type JsonObject = Readonly<Record<string, Json>>;
-/** Where a value is within another. */
+/** The path of a value within another. */
 export type JsonPath = readonly (string | number)[];
 
 export function isObject(value: Json): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** A place as text, to tell places apart and to name them. */
+/** The value of a text; undefined if it is not JSON. */
+export function parseJson(text: string): Json {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** A path as text: its name, and a key for maps. */
 export function pathText(path: JsonPath): string {
   return path.map((key) => (typeof key === "number" ? `[${key}]` : key)).join(".");
 }
 
-/** The same value with something else at one place. Nothing that is there already is changed. */
+/** A copy of the value with one path replaced. */
 export function setAt(whole: Json, path: JsonPath, value: Json): Json {
   const [key, ...rest] = path;
   if (key === undefined) return value;
@@ -25,11 +34,11 @@ export function setAt(whole: Json, path: JsonPath, value: Json): Json {
   const object = isObject(whole) ? whole : {};
   const entries = new Map(Object.entries(object));
   entries.set(key, setAt(entries.get(key), rest, value));
-  // Not a spread: `__proto__` is a name like any other here.
+  // A spread would not do: `__proto__` is a name like any other here.
   return Object.fromEntries(entries);
 }
 
-/** The same value without what is at one place. */
+/** A copy of the value with one path removed. */
 export function removeAt(whole: Json, path: JsonPath): Json {
   const last = path.at(-1);
   if (last === undefined) return whole;

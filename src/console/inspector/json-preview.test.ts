@@ -23,7 +23,7 @@ it("marks that turn or hide text are visible", () => {
 
 it("long text is cut, and its length said", () => {
   const [line] = textOf("x".repeat(2_000_000));
-  expect(line).toBe(`"${"x".repeat(20)}" … 2.0 MB in all`);
+  expect(line).toBe(`"${"x".repeat(20)}" … 1.9 MiB in all`);
   expect(previewJson("x".repeat(21), LIMITS).isCut).toBe(true);
 });
 

@@ -1,4 +1,4 @@
-import { formatBytes } from "../ui/format.ts";
+import { formatSize } from "../../base/amounts.ts";
 import { visibleText } from "../../base/visible-text.ts";
 import { textOfBase64 } from "./base64-text.ts";
 import { type Json, type JsonObject } from "./json-path.ts";
@@ -15,35 +15,29 @@ interface PreviewLine {
 
 export interface JsonPreview {
   readonly lines: readonly PreviewLine[];
-  /** Whether something is left out. */
+  /** Whether something was left out. */
   readonly isCut: boolean;
 }
 
-export interface PreviewLimits {
-  readonly lines: number;
-  /** Of one text. */
-  readonly characters: number;
-  readonly depth: number;
-}
-
-const LIMITS: PreviewLimits = { lines: 1000, characters: 4000, depth: 60 };
-/** So much of the text that base64 stands for is shown beside it. */
+/** The character limit is per text. */
+const LIMITS = { lines: 1000, characters: 4000, depth: 60 };
+/** Maximum length of decoded text shown beside base64. */
 const DECODED_CHARACTERS = 400;
 /** Members that hold base64, as the protocol calls them. */
 const BASE64_NAME = /base64$|^chunk$/i;
 
-/** A value as lines for people. However large it is, only what is shown is looked at. */
-export function previewJson(value: Json, limits: PreviewLimits = LIMITS): JsonPreview {
+/** A value as readable lines. However large it is, only the shown part is read. */
+export function previewJson(value: Json, limits = LIMITS): JsonPreview {
   return new Writer(limits).write(value);
 }
 
 class Writer {
-  readonly #limits: PreviewLimits;
+  readonly #limits: typeof LIMITS;
   readonly #lines: PreviewLine[] = [];
   #isCut = false;
   #lacksLines = false;
 
-  constructor(limits: PreviewLimits) {
+  constructor(limits: typeof LIMITS) {
     this.#limits = limits;
   }
 
@@ -62,10 +56,10 @@ class Writer {
     else this.#lines.push({ depth, tokens });
   }
 
-  #value(value: Json, place: Place): void {
-    const { depth, before, after } = place;
-    if (typeof value === "object" && value !== null) this.#nested(value as JsonObject | Json[], place);
-    else if (typeof value === "string") this.#text(value, place);
+  #value(value: Json, context: LineContext): void {
+    const { depth, before, after } = context;
+    if (typeof value === "object" && value !== null) this.#nested(value as JsonObject | Json[], context);
+    else if (typeof value === "string") this.#text(value, context);
     else
       this.#line(depth, [
         ...before,
@@ -74,22 +68,22 @@ class Writer {
       ]);
   }
 
-  #text(value: string, { depth, before, after, name = "" }: Place): void {
+  #text(value: string, { depth, before, after, name = "" }: LineContext): void {
     const { characters } = this.#limits;
     const isLong = value.length > characters;
     if (isLong) this.#isCut = true;
     const shown = JSON.stringify(isLong ? value.slice(0, characters) : value);
-    const meaning = BASE64_NAME.test(name) ? meaningOf(value) : undefined;
+    const meaning = BASE64_NAME.test(name) ? decodedPreview(value) : undefined;
     this.#line(depth, [
       ...before,
       { kind: "text", text: visibleText(shown) },
-      ...(isLong ? [note(` … ${formatBytes(value.length)} in all`)] : []),
+      ...(isLong ? [note(` … ${formatSize(value.length)} in all`)] : []),
       mark(after),
       ...(meaning === undefined ? [] : [note(`  is ${visibleText(meaning)}`)]),
     ]);
   }
 
-  #nested(value: JsonObject | readonly Json[], { depth, before, after }: Place): void {
+  #nested(value: JsonObject | readonly Json[], { depth, before, after }: LineContext): void {
     const isList = Array.isArray(value);
     const [open, close] = isList ? ["[", "]"] : ["{", "}"];
     const names = isList ? undefined : Object.keys(value);
@@ -113,15 +107,15 @@ class Writer {
   }
 }
 
-interface Place {
+interface LineContext {
   readonly depth: number;
-  /** What stands before the value in its line. */
+  /** Tokens before the value in its line. */
   readonly before: readonly Token[];
   readonly after: string;
   readonly name?: string;
 }
 
-function meaningOf(base64: string): string | undefined {
+function decodedPreview(base64: string): string | undefined {
   if (base64 === "") return undefined;
   const isLong = base64.length > DECODED_CHARACTERS * 4;
   const text = textOfBase64(isLong ? base64.slice(0, DECODED_CHARACTERS * 4) : base64);

@@ -3,6 +3,8 @@ import type { RefObject } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { isAllowed } from "../connection/server-link.ts";
 import { navigate, pathTo } from "../frame/router.ts";
+import { hasWords } from "../ui/arrange-rows.ts";
+import { writeTo } from "../ui/field.tsx";
 import { Icon } from "../ui/icon.tsx";
 import { groupByPrefix, type WireMethod } from "./wire-table.ts";
 
@@ -15,10 +17,10 @@ export interface MethodListProps {
 
 /** Every method, by the first part of its name. */
 export function MethodList({ methods, current, query, field }: MethodListProps) {
-  const found = methods.filter((method) => isFound(method, query.value));
-  const groups = groupByPrefix(found);
-  // What is in a name was meant more likely than what is in a description.
-  const best = found.find((method) => isFound({ ...method, doc: "" }, query.value)) ?? found[0];
+  const matches = methods.filter(({ name, doc }) => hasWords(`${name} ${doc}`, query.value));
+  const groups = groupByPrefix(matches);
+  // A match in a name is more likely to be meant than one in a description.
+  const best = matches.find(({ name }) => hasWords(name, query.value)) ?? matches[0];
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.key !== "Enter" || event.target !== field.current || event.ctrlKey) return moveFocus(event);
     if (best !== undefined) navigate(pathTo("/i", best.name));
@@ -35,9 +37,7 @@ export function MethodList({ methods, current, query, field }: MethodListProps) 
           spellcheck={false}
           autocomplete="off"
           value={query.value}
-          onInput={(event) => {
-            query.value = event.currentTarget.value;
-          }}
+          onInput={writeTo(query)}
         />
       </div>
       <div class="insp-groups">
@@ -53,7 +53,7 @@ export function MethodList({ methods, current, query, field }: MethodListProps) 
             </ul>
           </section>
         ))}
-        {found.length === 0 ? <p class="insp-none">No method has that in its name or description.</p> : null}
+        {matches.length === 0 ? <p class="insp-nothing">No matching method.</p> : null}
       </div>
     </nav>
   );
@@ -99,21 +99,13 @@ function MethodLink({ method, isCurrent }: { readonly method: WireMethod; readon
   );
 }
 
-function isFound({ name, doc }: WireMethod, query: string): boolean {
-  const text = `${name} ${doc}`.toLowerCase();
-  return query
-    .toLowerCase()
-    .split(/\s+/)
-    .every((word) => text.includes(word));
-}
-
 /** Arrows go from the field to the methods, and from one to the next. */
 function moveFocus(event: KeyboardEvent): void {
   const box = event.currentTarget as HTMLElement;
-  const places = [...box.querySelectorAll<HTMLElement>("input, a")];
-  const index = places.indexOf(document.activeElement as HTMLElement);
-  if (event.key === "ArrowDown") places[index + 1]?.focus();
-  else if (event.key === "ArrowUp") places[index - 1]?.focus();
+  const stops = [...box.querySelectorAll<HTMLElement>("input, a")];
+  const index = stops.indexOf(document.activeElement as HTMLElement);
+  if (event.key === "ArrowDown") stops[index + 1]?.focus();
+  else if (event.key === "ArrowUp") stops[index - 1]?.focus();
   else return;
   event.preventDefault();
 }

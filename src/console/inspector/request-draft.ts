@@ -6,23 +6,14 @@ export class RequestDraft {
   readonly #value = signal<Json>(null);
   readonly #text = signal("null");
   readonly #fault = signal<string | undefined>(undefined);
+  /** The latest text that was JSON. */
+  readonly value: ReadonlySignal<Json> = this.#value;
+  readonly text: ReadonlySignal<string> = this.#text;
+  /** Why the text is not JSON. */
+  readonly fault: ReadonlySignal<string | undefined> = this.#fault;
 
   constructor(value: Json) {
     this.setValue(value);
-  }
-
-  /** The latest text that was JSON. */
-  get value(): ReadonlySignal<Json> {
-    return this.#value;
-  }
-
-  get text(): ReadonlySignal<string> {
-    return this.#text;
-  }
-
-  /** Why the text is not JSON. */
-  get fault(): ReadonlySignal<string | undefined> {
-    return this.#fault;
   }
 
   setValue(value: Json): void {

@@ -17,16 +17,7 @@ export interface RequestHeadProps {
 }
 
 /** The name of a method, and what can be done with its request. */
-export function RequestHead({
-  name,
-  isRunning,
-  canSend,
-  copies,
-  onSend,
-  onStop,
-  onReset,
-  children,
-}: RequestHeadProps) {
+export function RequestHead({ canSend, onSend, onStop, onReset, ...props }: RequestHeadProps) {
   const send = (): void => {
     if (canSend) onSend();
   };
@@ -37,16 +28,16 @@ export function RequestHead({
   ]);
   return (
     <header class="insp-head">
-      <a class="insp-back" href="/i" aria-label="All methods">
+      <a class="icon-button insp-back" href="/i" aria-label="All methods">
         <Icon name="chevron-right" />
       </a>
-      <h2 class="code">{name}</h2>
+      <h2 class="code">{props.name}</h2>
       <div class="insp-head-actions">
-        {children}
+        {props.children}
         <IconButton icon="refresh" label="Empty the form" onClick={onReset} />
-        <CopyButton copies={copies} />
-        {isRunning ? (
-          // Not the second click of a double click on Send, in whose place it is now.
+        <CopyButton copies={props.copies} />
+        {props.isRunning ? (
+          // Ignores the second click of a double click on Send, which it has replaced.
           <Button kind="danger" icon="stop" onClick={({ detail }) => (detail < 2 ? onStop() : undefined)}>
             Stop
           </Button>

@@ -6,19 +6,20 @@ import { useHost } from "../connection/use-host.ts";
 import { Badge } from "../ui/badge.tsx";
 import { Keys } from "../ui/keys.tsx";
 import { AnswerPane } from "./answer-pane.tsx";
-import { beginningsOf } from "./beginnings.ts";
 import { checkValue } from "./check-value.ts";
 import { type Copied, copiedTarget } from "./copy-button.tsx";
 import { type CopiedRequest, requestCode, requestMessage } from "./copy-code.ts";
 import type { FormHandle } from "./fields/form-handle.ts";
-import { ShapeField, DocText } from "./fields/shape-field.tsx";
-import { ObjectField } from "./fields/nested-fields.tsx";
+import { DocText, ObjectField, ShapeField } from "./fields/shape-field.tsx";
 import { forgetLargeAnswers, formOf } from "./forms.ts";
-import { initialValue } from "./initial-value.ts";
-import { JsonEditor } from "./json-editor.tsx";
+import { beginningsOf, initialValue } from "./initial-value.ts";
 import { removeAt, setAt } from "./json-path.ts";
 import { RequestHead } from "./request-head.tsx";
+import type { RequestDraft } from "./request-draft.ts";
 import type { WireMethod } from "./wire-table.ts";
+
+/** Longer text would make typing slow. */
+const MAX_CHARACTERS = 300_000;
 
 export interface RequestPaneProps {
   readonly method: WireMethod;
@@ -26,7 +27,7 @@ export interface RequestPaneProps {
   readonly children?: ComponentChildren;
 }
 
-/** One method: what it does, its parameters as a form and as JSON, and what it answered. */
+/** One method: its description, its parameters as a form and as JSON, and its answer. */
 export function RequestPane({ method, children }: RequestPaneProps) {
   const host = useHost();
   const beginnings = useMemo(() => beginningsOf(method.name, host), [method, host]);
@@ -41,7 +42,6 @@ export function RequestPane({ method, children }: RequestPaneProps) {
   const form: FormHandle = {
     problems: problems.value,
     beginnings,
-    Field: ShapeField,
     set: (path, value) => draft.setValue(setAt(draft.value.value, path, value)),
     remove: (path) => draft.setValue(removeAt(draft.value.value, path)),
   };
@@ -69,13 +69,44 @@ export function RequestPane({ method, children }: RequestPaneProps) {
           ) : method.params.kind === "object" ? (
             <ObjectField form={form} shape={method.params} value={draft.value.value} path={[]} ids={NO_IDS} />
           ) : (
-            <ShapeField form={form} name="params" shape={method.params} value={draft.value.value} path={[]} />
+            <ShapeField form={form} shape={method.params} value={draft.value.value} path={[]} />
           )}
         </div>
         <JsonEditor draft={draft} />
       </div>
       <AnswerPane call={call} name={method.name} />
     </section>
+  );
+}
+
+/** The parameters as text. */
+function JsonEditor({ draft }: { readonly draft: RequestDraft }) {
+  const text = draft.text.value;
+  const fault = draft.fault.value;
+  const isLong = text.length > MAX_CHARACTERS;
+  return (
+    <div class="insp-editor">
+      <label class="insp-editor-label" for="insp-json">
+        JSON
+      </label>
+      <textarea
+        id="insp-json"
+        class="code"
+        spellcheck={false}
+        autocomplete="off"
+        readOnly={isLong}
+        aria-invalid={fault !== undefined}
+        aria-describedby={fault === undefined ? undefined : "insp-json-fault"}
+        value={isLong ? `${text.slice(0, 2000)}\n…` : text}
+        onInput={(event) => draft.setText(event.currentTarget.value)}
+      />
+      {isLong ? <p class="hint">Too long to edit as text; use the form.</p> : null}
+      {fault === undefined ? null : (
+        <p class="hint bad" id="insp-json-fault" role="alert">
+          {fault}
+        </p>
+      )}
+    </div>
   );
 }
 
@@ -89,14 +120,14 @@ function copiesOf(request: () => CopiedRequest): readonly Copied[] {
     },
     {
       id: "insp-copy-message",
-      title: "Copy as a message of the wire",
+      title: "Copy as a wire message",
       what: "The message",
       text: () => requestMessage(request()),
     },
     {
       id: "insp-copy-params",
       title: "Copy the parameters as JSON",
-      what: "The JSON of the parameters",
+      what: "The JSON",
       text: () => JSON.stringify(request().params, null, 2),
     },
   ];
@@ -104,13 +135,13 @@ function copiesOf(request: () => CopiedRequest): readonly Copied[] {
 
 const NO_IDS = { id: "insp-params", "aria-describedby": undefined, "aria-invalid": false };
 
-/** Who may call it, and whether this person may. */
+/** Who may call it, and whether this user may. */
 export function Callers({ method }: { readonly method: WireMethod }) {
   const host = useHost();
   const { right, presets, alsoNeeds, extension, name } = method;
   const preset = serverLink.rights.value?.preset;
   return (
-    <p class="insp-callers">
+    <p class="insp-callers hint">
       {isAllowed(right) ? null : (
         <Badge kind="bad" title="The server will refuse it">
           not with your access{preset === undefined ? "" : `: ${preset}`}

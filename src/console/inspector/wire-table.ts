@@ -1,4 +1,4 @@
-/** What a value of the wire may be, as a form draws it. */
+/** Shape of a wire value, for rendering forms. */
 export type Shape = {
   readonly doc?: string;
   readonly nullable?: true;
@@ -39,7 +39,7 @@ export interface WireMethod {
 
 let loading: Promise<readonly WireMethod[]> | undefined;
 
-/** Every request that a client may send. It is a part of the page of its own, loaded once. */
+/** Every request that a client may send. It is a separate part of the page, loaded once. */
 export function loadWireTable(): Promise<readonly WireMethod[]> {
   loading ??= import("./wire-table.json").then((part) => part.default);
   loading.catch(() => {
@@ -48,18 +48,12 @@ export function loadWireTable(): Promise<readonly WireMethod[]> {
   return loading;
 }
 
-/** The first part of a name: `fs` of `fs/readFile`. */
-function prefixOf(name: string): string {
-  return name.split("/", 1)[0] ?? name;
-}
-
-/** Methods by the first part of their names, in their order. */
+/** Methods by the first part of their names, such as `fs` of `fs/readFile`, in their order. */
 export function groupByPrefix(methods: readonly WireMethod[]): ReadonlyMap<string, readonly WireMethod[]> {
   const groups = new Map<string, WireMethod[]>();
   for (const method of methods) {
-    const group = groups.get(prefixOf(method.name));
-    if (group === undefined) groups.set(prefixOf(method.name), [method]);
-    else group.push(method);
+    const prefix = method.name.split("/", 1)[0]!;
+    groups.set(prefix, [...(groups.get(prefix) ?? []), method]);
   }
   return groups;
 }

@@ -3,7 +3,7 @@ import { parseLine, PLAIN, TRUE_COLOUR, withSgr } from "./ansi.ts";
 
 const ESC = "\x1b";
 
-test("colours become spans, and the style goes on to the next line", () => {
+test("colours become spans, and the style continues on the next line", () => {
   const first = parseLine(`a${ESC}[1;31mred${ESC}[0mb${ESC}[42m c`, PLAIN);
   expect(first.text).toBe("aredb c");
   expect(first.spans).toEqual([

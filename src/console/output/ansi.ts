@@ -6,7 +6,7 @@ export type Colour = number;
 /** Marks a colour that is not of the palette. */
 export const TRUE_COLOUR = 0x1000000;
 
-/** How characters look. */
+/** Appearance of characters. */
 export interface Style {
   readonly foreground?: Colour;
   readonly background?: Colour;
@@ -26,11 +26,11 @@ export interface Span {
 }
 
 export interface ParsedLine {
-  /** Without escape sequences; what would change how it reads is made visible. */
+  /** Without escape sequences; deceptive characters are made visible. */
   readonly text: string;
   /** In order; undefined if all of it is plain. */
   readonly spans: readonly Span[] | undefined;
-  /** How the next line begins. */
+  /** Style at the start of the next line. */
   readonly style: Style;
 }
 
@@ -179,32 +179,29 @@ export function withSgr(before: Style, parameters: string): Style {
     else if (isBetween(code, 90, 97)) style["foreground"] = code - 82;
     else if (isBetween(code, 40, 47)) style["background"] = code - 40;
     else if (isBetween(code, 100, 107)) style["background"] = code - 92;
-    else
-      for (const [name, on] of SWITCHES[code] ?? []) {
-        if (on) style[name] = true;
-        else delete style[name];
-      }
+    else if (SWITCHED_ON[code] !== undefined) style[SWITCHED_ON[code]] = true;
+    else for (const name of SWITCHED_OFF[code] ?? []) delete style[name];
   }
   return Object.keys(style).length === 0 ? PLAIN : style;
 }
 
-const SWITCHES: Readonly<Record<number, readonly (readonly [keyof Style, boolean])[]>> = {
-  1: [["bold", true]],
-  2: [["faint", true]],
-  3: [["italic", true]],
-  4: [["underlined", true]],
-  7: [["inverse", true]],
-  9: [["struck", true]],
-  22: [
-    ["bold", false],
-    ["faint", false],
-  ],
-  23: [["italic", false]],
-  24: [["underlined", false]],
-  27: [["inverse", false]],
-  29: [["struck", false]],
-  39: [["foreground", false]],
-  49: [["background", false]],
+const SWITCHED_ON: Readonly<Record<number, keyof Style>> = {
+  1: "bold",
+  2: "faint",
+  3: "italic",
+  4: "underlined",
+  7: "inverse",
+  9: "struck",
+};
+
+const SWITCHED_OFF: Readonly<Record<number, readonly (keyof Style)[]>> = {
+  22: ["bold", "faint"],
+  23: ["italic"],
+  24: ["underlined"],
+  27: ["inverse"],
+  29: ["struck"],
+  39: ["foreground"],
+  49: ["background"],
 };
 
 /** The colour after 38 or 48, and how many numbers it takes. */

@@ -1,6 +1,6 @@
 import type { Block, Line, LineStore, Stream } from "./line-store.ts";
 
-/** What decides how many rows of the screen each line takes. */
+/** Options that decide how many screen rows each line takes. */
 export interface LayoutOptions {
   /** Characters in a row; undefined if long lines do not wrap. */
   readonly columns: number | undefined;
@@ -18,11 +18,11 @@ export interface PlacedLine {
 
 interface BlockRows {
   readonly rows: number;
-  /** That of the block when it was counted. */
+  /** The block's version when it was measured. */
   readonly version: number;
 }
 
-/** Where lines are on the screen, without measuring each. */
+/** Positions of lines on the screen, without measuring each. */
 export class LineLayout {
   readonly #store: LineStore;
   #options: LayoutOptions = { columns: undefined, stream: undefined };
@@ -116,7 +116,7 @@ export class LineLayout {
 const WIDE =
   /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/gu;
 
-/** How many cells a text takes at most. */
+/** Maximum number of cells that a text takes. */
 function cellsOf(text: string): number {
   return /^[\x20-\x7e]*$/.test(text) ? text.length : text.length + (text.match(WIDE)?.length ?? 0);
 }

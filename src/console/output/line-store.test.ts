@@ -48,7 +48,7 @@ test("a line that never ends is cut, and its parts count as one", () => {
   ]);
 });
 
-test("the oldest lines are dropped when there are too many, and numbers go on", () => {
+test("the oldest lines are dropped when there are too many, and numbers continue", () => {
   const store = new LineStore({ maxLines: 1000, maxCharacters: 1_000_000 });
   for (let number = 1; number <= 5000; number++)
     store.append("stdout", encoder.encode(`line ${number}\n`), number);

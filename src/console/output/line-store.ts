@@ -38,11 +38,12 @@ const DEFAULT_LIMITS: StoreLimits = { maxLines: 200_000, maxCharacters: 32 * 102
 interface OpenLine {
   raw: string;
   readonly index: number;
-  /** How it begins. */
+  /** Its initial style. */
   readonly style: Style;
 }
 
 interface StreamState {
+  readonly stream: Stream;
   readonly decoder: TextDecoder;
   style: Style;
   open: OpenLine | undefined;
@@ -63,15 +64,9 @@ export class LineStore {
   #characters = 0;
   #end = 0;
   #numbers = 0;
-  #version = 0;
 
   constructor(limits: StoreLimits = DEFAULT_LIMITS) {
     this.#limits = limits;
-  }
-
-  /** Changes with every change. */
-  get version(): number {
-    return this.#version;
   }
 
   /** Place of the first line that is kept; as many were dropped. */
@@ -112,8 +107,7 @@ export class LineStore {
   /** Adds output. Characters may be split anywhere. */
   append(stream: Stream, bytes: Uint8Array, seq: number): void {
     const state = this.#stateOf(stream);
-    this.#add(stream, state, state.decoder.decode(bytes, { stream: true }), seq);
-    this.#version++;
+    this.#add(state, state.decoder.decode(bytes, { stream: true }), seq);
   }
 
   /** Adds a place where output is missing. */
@@ -128,63 +122,53 @@ export class LineStore {
       spans: undefined,
       continues: false,
     });
-    this.#version++;
   }
 
   /** Replaces the text of a gap, when more is known about it. */
   updateGap(index: number, text: string): void {
-    const block = this.#blockOf(index);
-    const line = block?.lines[index - block.first];
-    if (block === undefined || line?.kind !== "gap") return;
-    block.lines[index - block.first] = { ...line, text };
-    block.version++;
-    this.#version++;
+    if (this.at(index)?.kind === "gap") this.#replace(index, { text, spans: undefined });
   }
 
-  #add(stream: Stream, state: StreamState, text: string, seq: number): void {
-    // Most output has nothing to parse but its line ends.
+  #add(state: StreamState, text: string, seq: number): void {
+    // Most output needs no parsing except for its line endings.
     const isSimple = isPlain(text.replaceAll("\n", ""));
     let from = 0;
     while (from < text.length) {
       const newline = text.indexOf("\n", from);
       const end = newline < 0 ? text.length : newline;
-      this.#extend(stream, state, text.slice(from, end), seq, isSimple);
+      this.#extend(state, text.slice(from, end), seq, isSimple);
       if (newline >= 0) {
-        if (state.open === undefined) this.#begin(stream, state, "", seq, false);
+        if (state.open === undefined) this.#begin(state, "", seq, false);
         state.open = undefined;
       }
       from = end + 1;
     }
   }
 
-  #extend(stream: Stream, state: StreamState, part: string, seq: number, isSimple: boolean): void {
+  #extend(state: StreamState, part: string, seq: number, isSimple: boolean): void {
     let rest = part;
     while (rest !== "") {
       const room = MAX_LINE - (state.open?.raw.length ?? 0);
       if (room <= 0) {
         state.open = undefined;
-        this.#begin(stream, state, "", seq, true);
+        this.#begin(state, "", seq, true);
         continue;
       }
       const piece = rest.slice(0, room);
       rest = rest.slice(room);
-      if (state.open === undefined) this.#begin(stream, state, piece, seq, false, isSimple);
+      if (state.open === undefined) this.#begin(state, piece, seq, false, isSimple);
       else {
+        // A line that grows is read again from its beginning.
         state.open.raw += piece;
-        this.#write(state, state.open);
+        const parsed = parseLine(state.open.raw, state.open.style);
+        state.style = parsed.style;
+        this.#replace(state.open.index, parsed);
       }
     }
   }
 
-  #begin(
-    stream: Stream,
-    state: StreamState,
-    raw: string,
-    seq: number,
-    continues: boolean,
-    isSimple = false,
-  ): void {
-    const style = state.style;
+  #begin(state: StreamState, raw: string, seq: number, continues: boolean, isSimple = false): void {
+    const { stream, style } = state;
     const parsed =
       isSimple && style === PLAIN ? { text: raw, spans: undefined, style } : parseLine(raw, style);
     state.style = parsed.style;
@@ -194,18 +178,15 @@ export class LineStore {
     this.#push({ kind: "text", number: this.#numbers, stream, seq, text, spans, continues });
   }
 
-  /** A line that grows is read again from its beginning. */
-  #write(state: StreamState, open: OpenLine): void {
-    const block = this.#blockOf(open.index);
-    const parsed = parseLine(open.raw, open.style);
-    state.style = parsed.style;
-    const line = block?.lines[open.index - block.first];
+  /** Gives a line another text, unless it was dropped. */
+  #replace(index: number, { text, spans }: Pick<Line, "text" | "spans">): void {
+    const block = this.#blockOf(index);
+    const line = block?.lines[index - block.first];
     if (block === undefined || line === undefined) return;
-    const { text, spans } = parsed;
     const added = text.length - line.text.length;
     block.characters += added;
     this.#characters += added;
-    block.lines[open.index - block.first] = { ...line, text, spans };
+    block.lines[index - block.first] = { ...line, text, spans };
     block.version++;
   }
 
@@ -238,7 +219,7 @@ export class LineStore {
   #stateOf(stream: Stream): StreamState {
     let state = this.#streams.get(stream);
     if (state === undefined) {
-      state = { decoder: new TextDecoder(), style: PLAIN, open: undefined };
+      state = { stream, decoder: new TextDecoder(), style: PLAIN, open: undefined };
       this.#streams.set(stream, state);
     }
     return state;

@@ -1,4 +1,4 @@
-import { formatBytes } from "../ui/format.ts";
+import { formatSize } from "../../base/amounts.ts";
 import { signal } from "@preact/signals";
 import { ExecError, type ExitReport, type Host, type RemoteProcess } from "../../client/browser.ts";
 import { isAllowed } from "../connection/server-link.ts";
@@ -6,7 +6,7 @@ import type { ProcessAddress } from "../processes/process-address.ts";
 import { LineStore } from "./line-store.ts";
 import { RawOutput } from "./raw-output.ts";
 
-/** How long output is taken in without a break, so that the page stays alive. */
+/** Maximum time to process output without a break, so that the page stays responsive. */
 const SLICE_MS = 8;
 
 /** Follows the output of a kept process from the oldest that the server has. */
@@ -21,7 +21,7 @@ export class OutputFeed {
   readonly process = signal<RemoteProcess | undefined>(undefined);
   /** Output that the server no longer had; known after the end. */
   readonly evictedBytes = signal(0);
-  /** Whether it can be written to and signalled. */
+  /** Whether it accepts input and signals. */
   readonly hasControl = signal(false);
   readonly #host: Host;
   readonly #address: ProcessAddress;
@@ -46,11 +46,11 @@ export class OutputFeed {
     }
   }
 
-  /** Ends the attachment; the process goes on. */
+  /** Ends the attachment; the process keeps running. */
   stop(): void {
     this.#abort.abort();
     this.process.value?.detach().catch(() => {
-      // It is gone with the connection.
+      // It ended with the connection.
     });
   }
 
@@ -60,12 +60,12 @@ export class OutputFeed {
     if (missing <= 0 || this.#gaps.length === 0) return;
     const [only, another] = this.#gaps;
     if (only !== undefined && another === undefined)
-      this.store.updateGap(only, `${formatBytes(missing)} of output ${EVICTED}`);
+      this.store.updateGap(only, `${formatSize(missing)} of output ${EVICTED}`);
     this.evictedBytes.value = missing;
     this.#notify();
   }
 
-  /** Control if it is allowed, else only to look. */
+  /** Control if that is allowed, otherwise follow. */
   async #attach(): Promise<RemoteProcess> {
     const { name, owner } = this.#address;
     const options = owner === undefined ? {} : { owner };
@@ -109,7 +109,7 @@ export class OutputFeed {
     }
   }
 
-  /** Once for each frame. */
+  /** Once per frame. */
   #notify(): void {
     if (this.#isNewsDue) return;
     this.#isNewsDue = true;
@@ -120,7 +120,7 @@ export class OutputFeed {
   }
 }
 
-const EVICTED = "was given up by the server before this page could get it";
+const EVICTED = "was evicted by the server before this page could read it";
 
 /** Lets the browser draw and take input. */
 function nextTask(): Promise<void> {

@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import type { ComponentChildren } from "preact";
+import type { ExitReport } from "../../client/browser.ts";
 import { isAllowed } from "../connection/server-link.ts";
 import { useHost } from "../connection/use-host.ts";
 import { pathOf, type ProcessAddress } from "../processes/process-address.ts";
@@ -11,13 +11,13 @@ import { ProcessState } from "../processes/process-state.tsx";
 import { openStart } from "../start/open-start.tsx";
 import { Button } from "../ui/button.tsx";
 import { commandLine } from "../ui/command-line.ts";
-import { formatBytes, formatPercent, formatSpan } from "../ui/format.ts";
+import { formatDuration, formatSize } from "../../base/amounts.ts";
+import { formatPercent } from "../ui/format.ts";
 import { Icon } from "../ui/icon.tsx";
 import { Menu } from "../ui/menu.tsx";
 import { addressOf as fileAddress, pathFromUri } from "../frame/paths.ts";
 import { Sparkline } from "../ui/sparkline.tsx";
 import { visibleText } from "../../base/visible-text.ts";
-import { exitWords } from "./exit-words.ts";
 import type { OutputFeed } from "./output-feed.ts";
 
 export interface OutputHeadProps {
@@ -26,13 +26,16 @@ export interface OutputHeadProps {
   readonly feed: OutputFeed;
 }
 
-/** What the process is, how it does, and what can be done with it. */
+/** The process, its state, and actions on it. */
 export function OutputHead({ row, address, feed }: OutputHeadProps) {
   const host = useHost();
   const signals = useSignal<Element | undefined>(undefined);
   const { listed } = row;
   const isOver = listed.state === "closed";
   const exit = feed.exit.value;
+  const command = visibleText(commandLine(listed.argv));
+  const path = pathFromUri(listed.cwd);
+  const directory = visibleText(path ?? listed.cwd);
   return (
     <>
       <header class="view-head out-head">
@@ -40,7 +43,7 @@ export function OutputHead({ row, address, feed }: OutputHeadProps) {
           <Icon name="chevron-right" />
           <span class="hidden-text">All processes</span>
         </a>
-        <h1>{visibleText(address.name)}</h1>
+        <h1 class="one-line">{visibleText(address.name)}</h1>
         <ProcessState listed={listed} />
         <div class="view-actions">
           {listed.tty ? (
@@ -67,30 +70,34 @@ export function OutputHead({ row, address, feed }: OutputHeadProps) {
         </div>
       </header>
       <div class="out-facts">
-        <code class="out-command" tabIndex={0} title={visibleText(commandLine(listed.argv))}>
-          {visibleText(commandLine(listed.argv))}
+        <code class="out-command" tabIndex={0} title={command}>
+          {command}
         </code>
         <dl>
-          <Fact name="Directory" isShrinking>
-            <a href={directoryLink(listed.cwd)} title={visibleText(pathFromUri(listed.cwd) ?? listed.cwd)}>
-              {visibleText(pathFromUri(listed.cwd) ?? listed.cwd)}
-            </a>
-          </Fact>
-          <Fact name="Process id">{listed.pid}</Fact>
-          <Fact name={listed.endedAtMs === undefined ? "Running for" : "Ran for"}>
-            {formatSpan((listed.endedAtMs ?? serverNow()) - listed.startedAtMs)}
-          </Fact>
+          <div class="out-fact out-shrinking">
+            <dt>Directory</dt>
+            <dd class="number one-line">
+              <a href={path === undefined ? "/f" : fileAddress(path)} title={directory}>
+                {directory}
+              </a>
+            </dd>
+          </div>
+          <Fact name="Process id" text={listed.pid} />
+          <Fact
+            name={listed.endedAtMs === undefined ? "Running for" : "Ran for"}
+            text={formatDuration((listed.endedAtMs ?? serverNow()) - listed.startedAtMs)}
+          />
           {isOver ? (
-            <Fact name="Output">{formatBytes(listed.outputBytes)}</Fact>
+            <Fact name="Output" text={formatSize(listed.outputBytes)} />
           ) : (
             <>
-              <Chart name="CPU" text={`${formatPercent(row.cpu ?? 0)} %`} values={row.cpus} />
-              <Chart
+              <Fact name="CPU" text={`${formatPercent(row.cpu ?? 0)} %`} values={row.cpus} />
+              <Fact
                 name="Memory"
-                text={listed.usage === undefined ? "" : formatBytes(listed.usage.memoryBytes)}
+                text={listed.usage === undefined ? "" : formatSize(listed.usage.memoryBytes)}
                 values={row.memory}
               />
-              <Chart name="Output" text={`${formatBytes(Math.round(row.rate))}/s`} values={row.rates} />
+              <Fact name="Output" text={`${formatSize(Math.round(row.rate))}/s`} values={row.rates} />
             </>
           )}
         </dl>
@@ -112,44 +119,47 @@ export function OutputHead({ row, address, feed }: OutputHeadProps) {
   );
 }
 
-function Fact({
-  name,
-  isShrinking = false,
-  children,
-}: {
+interface FactProps {
   readonly name: string;
-  readonly isShrinking?: boolean;
-  readonly children: ComponentChildren;
-}) {
-  return (
-    <div class={isShrinking ? "out-fact out-shrinking" : "out-fact"}>
-      <dt>{name}</dt>
-      <dd class="number">{children}</dd>
-    </div>
-  );
+  readonly text: string | number;
+  /** Values of the chart beside it. */
+  readonly values?: readonly number[];
 }
 
-function Chart({
-  name,
-  text,
-  values,
-}: {
-  readonly name: string;
-  readonly text: string;
-  readonly values: readonly number[];
-}) {
+function Fact({ name, text, values }: FactProps) {
   return (
-    <div class="out-fact out-chart">
+    <div class={values === undefined ? "out-fact" : "out-fact out-chart"}>
       <dt>{name}</dt>
       <dd class="number">{text}</dd>
-      <dd class="out-curve">
-        <Sparkline values={values} length={HISTORY} label={`${name}: ${text}`} />
-      </dd>
+      {values === undefined ? null : (
+        <dd class="out-curve">
+          <Sparkline values={values} length={HISTORY} label={`${name}: ${text}`} />
+        </dd>
+      )}
     </div>
   );
 }
 
-function directoryLink(uri: string): string {
-  const path = pathFromUri(uri);
-  return path === undefined ? "/f" : fileAddress(path);
+/** Describes in sentences how a process ended. */
+function exitWords(report: ExitReport): readonly string[] {
+  const { exitCode, signal, killedBy, timedOut, sandboxDenied, cpuTimeMs, peakMemoryBytes } = report;
+  const words: string[] = [];
+  if (signal !== undefined)
+    words.push(`Ended by ${signal}${killedBy === undefined ? "" : `, ${SENDERS[killedBy]}`}.`);
+  else if (exitCode !== null) words.push(`Exited with status ${exitCode}.`);
+  if (timedOut === true) words.push("Timed out.");
+  if (sandboxDenied) words.push("Its sandbox probably denied something it needed.");
+  if (cpuTimeMs !== undefined) words.push(`${cpuText(cpuTimeMs.user + cpuTimeMs.system)} of CPU time.`);
+  if (peakMemoryBytes !== undefined) words.push(`Peak memory: ${formatSize(peakMemoryBytes)}.`);
+  return words;
+}
+
+const SENDERS = {
+  client: "sent through this server",
+  timeout: "because its timeout expired",
+  server: "sent by the server",
+} as const;
+
+function cpuText(ms: number): string {
+  return ms < 10_000 ? `${Math.round(ms)} ms` : formatDuration(ms);
 }

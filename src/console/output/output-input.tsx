@@ -1,8 +1,8 @@
 import { useSignal } from "@preact/signals";
 import type { ListedProcess } from "../../client/browser.ts";
-import { describeFailure } from "../connection/describe-error.ts";
+import { attempt } from "../connection/attempt.ts";
 import { Button } from "../ui/button.tsx";
-import { toast } from "../ui/toast.tsx";
+import { CODE_INPUT, writeTo } from "../ui/field.tsx";
 import type { OutputFeed } from "./output-feed.ts";
 
 export interface OutputInputProps {
@@ -17,13 +17,6 @@ export function OutputInput({ listed, feed }: OutputInputProps) {
   const process = feed.process.value;
   const takesInput = listed.hasInput === true && !listed.tty && listed.state === "running";
   if (!takesInput || process === undefined || !feed.hasControl.value) return null;
-  const attempt = async (failure: string, act: () => Promise<void>): Promise<void> => {
-    try {
-      await act();
-    } catch (error) {
-      toast({ kind: "bad", ...describeFailure(failure, error) });
-    }
-  };
   const send = (event: Event): void => {
     event.preventDefault();
     const line = `${text.value}\n`;
@@ -31,19 +24,14 @@ export function OutputInput({ listed, feed }: OutputInputProps) {
     void attempt("The line was not sent", () => process.write(line));
   };
   return (
-    <form class="out-input" onSubmit={send}>
+    <form class="out-input foot-bar" onSubmit={send}>
       <input
-        class="code"
-        type="text"
+        {...CODE_INPUT}
         aria-label="Input"
-        placeholder={isEnded.value ? "Its input has ended" : "Type a line for the process"}
-        autocomplete="off"
-        spellcheck={false}
+        placeholder={isEnded.value ? "Its input is closed" : "Type a line for the process"}
         disabled={isEnded.value}
         value={text.value}
-        onInput={(event) => {
-          text.value = event.currentTarget.value;
-        }}
+        onInput={writeTo(text)}
       />
       <Button type="submit" disabled={isEnded.value}>
         Send
@@ -51,7 +39,7 @@ export function OutputInput({ listed, feed }: OutputInputProps) {
       <Button
         kind="quiet"
         disabled={isEnded.value}
-        title="Tells the process that nothing more follows"
+        title="Close the process's stdin"
         onClick={() =>
           void attempt("The input was not ended", async () => {
             await process.closeStdin();

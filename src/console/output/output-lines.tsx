@@ -1,4 +1,4 @@
-import { formatBytes } from "../ui/format.ts";
+import { formatSize } from "../../base/amounts.ts";
 import { type Signal, useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { Button } from "../ui/button.tsx";
@@ -13,7 +13,7 @@ import type { EventTimes } from "./use-times.ts";
 const ROW_PX = 20;
 /** Rows that are drawn above and below what is visible. */
 const SPARE_ROWS = 20;
-/** So near to the end counts as the end. */
+/** Distance from the end that counts as the end. */
 const END_PX = 8;
 
 export interface LinesHandle {
@@ -48,7 +48,7 @@ export function OutputLines({ feed, stream, wraps, times, search, isFollowing, h
   const gone = layout.update({ columns: wraps ? view.value.columns : undefined, stream });
   const measure = (): void => {
     const element = box.current;
-    // An observer may report once more after the end.
+    // An observer may report once more after the element is gone.
     if (element === null || ruler.current === null) return;
     const character = ruler.current.getBoundingClientRect().width / 100;
     const gutter = ruler.current.parentElement!.offsetLeft;
@@ -67,7 +67,7 @@ export function OutputLines({ feed, stream, wraps, times, search, isFollowing, h
     follower.watch(element, signal, stay);
     const onScroll = (): void => {
       follower.scrolled(element);
-      // The end is shown wherever the box has scrolled to. Telling it here would draw each frame of a flood twice.
+      // The end is shown wherever the box has scrolled to. Updating it here would draw each frame of a flood twice.
       if (!isFollowing.value) stay();
     };
     element.addEventListener("scroll", onScroll, { passive: true, signal });
@@ -87,7 +87,7 @@ export function OutputLines({ feed, stream, wraps, times, search, isFollowing, h
       isFollowing.value = false;
       const row = layout.rowOf(index);
       const top = follower.scroll(box.current!, Math.max(0, row * ROW_PX - view.peek().height / 3));
-      // There is no event for it if the box was there already.
+      // Scrolling to the current position does not fire an event.
       view.value = { ...view.peek(), top };
     },
     follow: () => {
@@ -106,7 +106,7 @@ export function OutputLines({ feed, stream, wraps, times, search, isFollowing, h
     firstRow + Math.ceil(view.value.height / ROW_PX) + 2 * SPARE_ROWS,
   );
   return (
-    <div class="out-frame">
+    <div class="out-frame fill-column">
       <div
         class={`out-box${wraps ? " wraps" : ""}${times.isShown ? " timed" : ""}`}
         ref={box}
@@ -130,9 +130,7 @@ export function OutputLines({ feed, stream, wraps, times, search, isFollowing, h
           </div>
         </div>
         {feed.store.end === 0 && feed.process.value !== undefined ? (
-          <p class="out-none">
-            {feed.isClosed.value ? "It wrote nothing." : "It has not written anything yet."}
-          </p>
+          <p class="out-none">{feed.isClosed.value ? "No output." : "No output yet."}</p>
         ) : null}
       </div>
       {isFollowing.value || total <= view.value.height ? null : (
@@ -142,19 +140,19 @@ export function OutputLines({ feed, stream, wraps, times, search, isFollowing, h
           </Button>
         </div>
       )}
-      <WhatIsMissing feed={feed} />
+      <MissingOutput feed={feed} />
     </div>
   );
 }
 
-/** Says what is not among the lines, and why. */
-function WhatIsMissing({ feed }: { readonly feed: OutputFeed }) {
+/** Says which output is missing, and why. */
+function MissingOutput({ feed }: { readonly feed: OutputFeed }) {
   const { store, raw, evictedBytes } = feed;
   const sentences = [
     store.first > 0 &&
       `This page keeps the last ${(store.end - store.first).toLocaleString("en")} lines; ${store.first.toLocaleString("en")} before them were dropped.`,
     evictedBytes.value > 0 &&
-      `Of ${formatBytes(raw.received + evictedBytes.value)} of output, ${formatBytes(evictedBytes.value)} came faster than this page could take them.`,
+      `${formatSize(evictedBytes.value)} of ${formatSize(raw.received + evictedBytes.value)} of output arrived faster than this page could read them.`,
   ].filter((sentence) => sentence !== false);
   return sentences.length === 0 ? null : <p class="out-dropped number">{sentences.join(" ")}</p>;
 }
@@ -200,7 +198,6 @@ function ShownLine({
 
 function timeText(timeMs: number): string {
   const date = new Date(timeMs);
-  const two = (value: number): string => String(value).padStart(2, "0");
-  const clock = [date.getHours(), date.getMinutes(), date.getSeconds()].map(two).join(":");
+  const clock = date.toTimeString().slice(0, "hh:mm:ss".length);
   return `${clock}.${String(date.getMilliseconds()).padStart(3, "0")}`;
 }

@@ -3,34 +3,33 @@ import type { ProcessRow } from "../processes/process-history.ts";
 import { IconButton } from "../ui/button.tsx";
 import { copyAndSay } from "../ui/copy-text.ts";
 import { downloadBlob } from "../ui/download-blob.ts";
+import { writeTo } from "../ui/field.tsx";
 import type { Line, Stream } from "./line-store.ts";
 import type { OutputFeed } from "./output-feed.ts";
 import type { SearchHandle } from "./use-search.ts";
 
-/** More than a clipboard is good for. */
+/** More than a clipboard can reasonably hold. */
 const MAX_COPIED = 10_000_000;
 
 export interface OutputToolsProps {
   readonly row: ProcessRow;
   readonly feed: OutputFeed;
   readonly stream: Signal<Stream | undefined>;
-  readonly wraps: Signal<boolean>;
-  readonly hasTimes: Signal<boolean>;
+  readonly wraps: boolean;
+  readonly switchWraps: () => void;
+  readonly hasTimes: boolean;
+  readonly switchTimes: () => void;
   readonly search: SearchHandle;
   readonly onJump: (number: number) => void;
   /** The person is done with a field. */
   readonly onLeave: () => void;
 }
 
-const STREAMS: readonly { readonly stream: Stream | undefined; readonly title: string }[] = [
-  { stream: undefined, title: "All" },
-  { stream: "stdout", title: "stdout" },
-  { stream: "stderr", title: "stderr" },
-];
+/** Undefined is all of them. */
+const STREAMS = [undefined, "stdout", "stderr"] as const;
 
-/** Which lines are shown, and how. */
-export function OutputTools(props: OutputToolsProps) {
-  const { row, feed, stream, wraps, hasTimes, search, onJump, onLeave } = props;
+/** Selection and display of lines. */
+export function OutputTools({ row, feed, stream, search, ...props }: OutputToolsProps) {
   const { tty, name } = row.listed;
   return (
     <div class="out-tools" role="toolbar" aria-label="Output">
@@ -38,39 +37,35 @@ export function OutputTools(props: OutputToolsProps) {
         <div class="out-streams" role="group" aria-label="Which output is shown">
           {STREAMS.map((choice) => (
             <button
-              key={choice.title}
+              key={choice}
               type="button"
-              class={choice.stream}
-              aria-pressed={stream.value === choice.stream}
+              class={choice}
+              aria-pressed={stream.value === choice}
               onClick={() => {
-                stream.value = choice.stream;
+                stream.value = choice;
               }}
             >
-              {choice.title}
+              {choice ?? "All"}
             </button>
           ))}
         </div>
       )}
-      <SearchField search={search} onLeave={onLeave} />
-      <JumpField onJump={onJump} />
+      <SearchField search={search} onLeave={props.onLeave} />
+      <JumpField onJump={props.onJump} />
       <span class="out-space" />
       <IconButton
         icon="wrap"
         label="Wrap long lines"
         keys="w"
-        pressed={wraps.value}
-        onClick={() => {
-          wraps.value = !wraps.value;
-        }}
+        pressed={props.wraps}
+        onClick={props.switchWraps}
       />
       <IconButton
         icon="clock"
         label="Show when lines were written"
         keys="t"
-        pressed={hasTimes.value}
-        onClick={() => {
-          hasTimes.value = !hasTimes.value;
-        }}
+        pressed={props.hasTimes}
+        onClick={props.switchTimes}
       />
       <IconButton icon="copy" label="Copy what is shown" onClick={() => void copy(feed, stream.value)} />
       <IconButton
@@ -96,9 +91,7 @@ function SearchField({ search, onLeave }: Pick<OutputToolsProps, "search" | "onL
         onFocus={() => {
           search.isOpen.value = true;
         }}
-        onInput={(event) => {
-          query.value = event.currentTarget.value;
-        }}
+        onInput={writeTo(query)}
         onKeyDown={(event) => {
           if (event.key === "Enter") search.go(event.shiftKey ? -1 : 1);
           else if (event.key === "Escape") {
@@ -128,7 +121,7 @@ function SearchField({ search, onLeave }: Pick<OutputToolsProps, "search" | "onL
   );
 }
 
-function JumpField({ onJump }: { readonly onJump: (number: number) => void }) {
+function JumpField({ onJump }: Pick<OutputToolsProps, "onJump">) {
   const text = useSignal("");
   return (
     <form
@@ -155,8 +148,8 @@ function JumpField({ onJump }: { readonly onJump: (number: number) => void }) {
 
 function copy(feed: OutputFeed, stream: Stream | undefined): Promise<void> {
   const selected = String(getSelection());
-  if (selected !== "") return copyAndSay(selected, "The selection is in the clipboard.");
-  return copyAndSay(textOf(feed, stream), "The output is in the clipboard.");
+  if (selected !== "") return copyAndSay(selected, "The selection was copied.");
+  return copyAndSay(textOf(feed, stream), "The output was copied.");
 }
 
 function textOf({ store }: OutputFeed, stream: Stream | undefined): string {
@@ -171,7 +164,7 @@ function textOf({ store }: OutputFeed, stream: Stream | undefined): string {
   return text;
 }
 
-/** The bytes as they came, not what is shown. */
+/** The raw bytes, not what is shown. */
 function download(feed: OutputFeed, stream: Stream | undefined, name: string): void {
   const blob = new Blob([...feed.raw.chunks(stream)] as BlobPart[], { type: "application/octet-stream" });
   downloadBlob(blob, `${name}${stream === undefined ? "" : `.${stream}`}.log`);

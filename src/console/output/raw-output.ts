@@ -4,22 +4,13 @@ const MAX_BYTES = 32 * 1024 * 1024;
 
 /** The bytes of the output as they came, for a download: the latest 32 MiB. */
 export class RawOutput {
-  readonly #maxBytes: number;
   #chunks: { readonly stream: Stream; readonly bytes: Uint8Array }[] = [];
   #bytes = 0;
   #received = 0;
 
-  constructor(maxBytes = MAX_BYTES) {
-    this.#maxBytes = maxBytes;
-  }
-
   /** All that ever arrived. */
   get received(): number {
     return this.#received;
-  }
-
-  get kept(): number {
-    return this.#bytes;
   }
 
   append(stream: Stream, bytes: Uint8Array): void {
@@ -27,7 +18,7 @@ export class RawOutput {
     this.#bytes += bytes.length;
     this.#received += bytes.length;
     let drop = 0;
-    while (this.#bytes > this.#maxBytes && drop < this.#chunks.length - 1) {
+    while (this.#bytes > MAX_BYTES && drop < this.#chunks.length - 1) {
       this.#bytes -= this.#chunks[drop]!.bytes.length;
       drop++;
     }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { LineStore } from "./line-store.ts";
-import { cutPieces } from "./pieces.ts";
+import { cutPieces } from "./styled-text.tsx";
 import { OutputSearch } from "./search.ts";
 
 const encoder = new TextEncoder();
@@ -8,9 +8,9 @@ const encoder = new TextEncoder();
 function search(text: string, query: string): OutputSearch {
   const store = new LineStore();
   store.append("stdout", encoder.encode(text), 1);
-  const found = new OutputSearch(store, query);
-  expect(found.run(Infinity)).toBe(true);
-  return found;
+  const finder = new OutputSearch(store, query);
+  expect(finder.run(Infinity)).toBe(true);
+  return finder;
 }
 
 test("small letters find capitals, capitals find themselves", () => {
@@ -24,32 +24,31 @@ test("small letters find capitals, capitals find themselves", () => {
   expect(search("\u0130\u0130 error", "error").matches).toEqual([{ index: 0, start: 3, end: 8 }]);
 });
 
-test("a search goes on where it stopped, with what came meanwhile", () => {
+test("a search continues where it stopped, with what came meanwhile", () => {
   const store = new LineStore();
   store.append("stdout", encoder.encode("a\n".repeat(1000)), 1);
-  const found = new OutputSearch(store, "a");
+  const finder = new OutputSearch(store, "a");
   let clock = 0;
   // The time is over at the second look at the clock.
-  expect(found.run(0, () => clock++)).toBe(false);
-  expect(found.matches).toHaveLength(256);
+  expect(finder.run(0, () => clock++)).toBe(false);
+  expect(finder.matches).toHaveLength(256);
   store.append("stdout", encoder.encode("aa"), 2);
-  expect(found.run(Infinity)).toBe(true);
-  expect(found.matches).toHaveLength(1002);
+  expect(finder.run(Infinity)).toBe(true);
+  expect(finder.matches).toHaveLength(1002);
   store.append("stdout", encoder.encode("a\n"), 3);
-  found.run(Infinity);
-  expect(found.matches).toHaveLength(1003);
-  expect(found.inLine(1000)).toHaveLength(3);
-  expect(found.nearest(500)).toBe(500);
+  finder.run(Infinity);
+  expect(finder.matches).toHaveLength(1003);
+  expect(finder.inLine(1000)).toHaveLength(3);
 });
 
 test("matches in lines that were dropped are forgotten", () => {
   const store = new LineStore({ maxLines: 600, maxCharacters: 1_000_000 });
   store.append("stdout", encoder.encode("a\n".repeat(600)), 1);
-  const found = new OutputSearch(store, "a");
-  found.run(Infinity);
+  const finder = new OutputSearch(store, "a");
+  finder.run(Infinity);
   store.append("stdout", encoder.encode("b\n".repeat(5000)), 2);
-  found.run(Infinity);
-  expect(found.matches).toEqual([]);
+  finder.run(Infinity);
+  expect(finder.matches).toEqual([]);
 });
 
 test("a line is cut where its look changes and where matches are", () => {

@@ -10,7 +10,7 @@ export interface Match {
 /** More are counted, but not remembered. */
 const MAX_MATCHES = 50_000;
 
-/** Finds a text in lines, a slice at a time, and goes on as lines arrive. */
+/** Finds a text in lines, a slice at a time, and continues as lines arrive. */
 export class OutputSearch {
   readonly #store: LineStore;
   readonly #query: string;
@@ -53,10 +53,7 @@ export class OutputSearch {
 
   /** The matches in a line. */
   inLine(index: number): readonly Match[] {
-    const from = this.#firstAt(index);
-    const found: Match[] = [];
-    for (let at = from; this.#matches[at]?.index === index; at++) found.push(this.#matches[at]!);
-    return found;
+    return this.#matches.slice(this.#firstAt(index), this.#firstAt(index + 1));
   }
 
   /** The place among the matches of the first one at or after a line. */
@@ -68,11 +65,6 @@ export class OutputSearch {
       else high = middle;
     }
     return low;
-  }
-
-  /** The number of the match from which a person goes on: the first one in or after a line. */
-  nearest(index: number): number {
-    return Math.min(this.#firstAt(index), this.#matches.length - 1);
   }
 
   #searchLine(index: number): void {

@@ -1,5 +1,4 @@
 import { type Colour, type Span, type Style, TRUE_COLOUR } from "./ansi.ts";
-import { cutPieces } from "./pieces.ts";
 import type { Match } from "./search.ts";
 
 const NAMES = ["black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"];
@@ -12,7 +11,7 @@ export interface StyledTextProps {
   readonly current: Match | undefined;
 }
 
-/** A line with its colours and what was searched for. */
+/** A line with its colours and search matches. */
 export function StyledText({ text, spans, matches, current }: StyledTextProps) {
   if (spans === undefined && matches.length === 0) return <>{text}</>;
   return (
@@ -44,15 +43,16 @@ function classOf({ bold, faint, italic, underlined, struck }: Style): string | u
   return names.length === 0 ? undefined : names.join(" ");
 }
 
-function coloursOf({ foreground, background, inverse }: Style): Record<string, string> | undefined {
+function coloursOf({
+  foreground,
+  background,
+  inverse,
+}: Style): Record<string, string | undefined> | undefined {
   const text = foreground === undefined ? undefined : cssColour(foreground);
   const page = background === undefined ? undefined : cssColour(background);
   if (inverse) return { color: page ?? "var(--term-page)", background: text ?? "var(--term-text)" };
   if (text === undefined && page === undefined) return undefined;
-  return {
-    ...(text === undefined ? {} : { color: text }),
-    ...(page === undefined ? {} : { background: page }),
-  };
+  return { color: text, background: page };
 }
 
 function cssColour(colour: Colour): string {
@@ -66,6 +66,39 @@ function cssColour(colour: Colour): string {
     return `rgb(${Array(3)
       .fill(8 + (colour - 232) * 10)
       .join(" ")})`;
-  const place = colour - 16;
-  return `rgb(${CUBE[Math.floor(place / 36)]} ${CUBE[Math.floor(place / 6) % 6]} ${CUBE[place % 6]})`;
+  const cubeIndex = colour - 16;
+  return `rgb(${CUBE[Math.floor(cubeIndex / 36)]} ${CUBE[Math.floor(cubeIndex / 6) % 6]} ${CUBE[cubeIndex % 6]})`;
+}
+
+/** Characters that look the same. */
+interface Piece {
+  readonly text: string;
+  readonly style: Style | undefined;
+  readonly match: Match | undefined;
+}
+
+/** Cuts a line where its look changes, or a match begins or ends. */
+export function cutPieces(text: string, spans: readonly Span[], matches: readonly Match[]): readonly Piece[] {
+  const cuts = new Set([0, text.length]);
+  for (const { start, end } of [...spans, ...matches]) cuts.add(start).add(end);
+  const offsets = [...cuts].sort((one, other) => one - other);
+  const spanAt = walker(spans);
+  const matchAt = walker(matches);
+  return offsets.slice(0, -1).map((start, index) => ({
+    text: text.slice(start, offsets[index + 1]),
+    style: spanAt(start)?.style,
+    match: matchAt(start),
+  }));
+}
+
+/** Finds what covers a place, for places in order. */
+function walker<T extends { readonly start: number; readonly end: number }>(
+  ranges: readonly T[],
+): (offset: number) => T | undefined {
+  let next = 0;
+  return (offset) => {
+    let range = ranges[next];
+    while (range !== undefined && range.end <= offset) range = ranges[++next];
+    return range !== undefined && range.start <= offset ? range : undefined;
+  };
 }

@@ -6,32 +6,19 @@ import { type Match, OutputSearch } from "./search.ts";
 
 const SLICE_MS = 6;
 
-export interface SearchHandle {
-  readonly isOpen: Signal<boolean>;
-  readonly query: Signal<string>;
-  /** How many matches there are. */
-  readonly count: Signal<number>;
-  /** The number of the current one, from 0; -1 if there is none. */
-  readonly at: Signal<number>;
-  readonly field: { current: HTMLInputElement | null };
-  isFull(): boolean;
-  current(): Match | undefined;
-  inLine(index: number): readonly Match[];
-  open(): void;
-  close(): void;
-  /** Goes to the next match, or the one before. */
-  go(by: number): void;
-}
+export type SearchHandle = ReturnType<typeof useOutputSearch>;
 
 /** Searches the output of a feed while it arrives. */
 export function useOutputSearch(
   feed: OutputFeed,
   stream: Signal<Stream | undefined>,
   show: (index: number) => void,
-): SearchHandle {
+) {
   const isOpen = useSignal(false);
   const query = useSignal("");
+  /** Number of matches. */
   const count = useSignal(0);
+  /** Index of the current match, from 0; -1 without one. */
   const at = useSignal(-1);
   const field = useRef<HTMLInputElement>(null);
   const search = useRef<OutputSearch | undefined>(undefined);
@@ -44,14 +31,14 @@ export function useOutputSearch(
       search.current = new OutputSearch(feed.store, query.value, stream.value);
     const isNew = wanted.current !== key;
     wanted.current = key;
-    const found = search.current;
+    const running = search.current;
     let timer: ReturnType<typeof setTimeout> | undefined;
     const step = (): void => {
-      const isDone = found?.run(performance.now() + SLICE_MS) ?? true;
-      count.value = found?.matches.length ?? 0;
+      const isDone = running?.run(performance.now() + SLICE_MS) ?? true;
+      count.value = running?.matches.length ?? 0;
       if (isNew && at.peek() < 0 && count.value > 0) {
         at.value = 0;
-        show(found!.matches[0]!.index);
+        show(running!.matches[0]!.index);
       }
       if (!isDone) timer = setTimeout(step);
     };
@@ -67,24 +54,25 @@ export function useOutputSearch(
       count,
       at,
       field,
-      isFull: () => search.current?.isFull ?? false,
+      isFull: (): boolean => search.current?.isFull ?? false,
       current,
-      inLine: (index) => search.current?.inLine(index) ?? [],
-      open: () => {
+      inLine: (index: number): readonly Match[] => search.current?.inLine(index) ?? [],
+      open: (): void => {
         isOpen.value = true;
-        // At once, so that it gets what is typed next.
+        // Immediately, so that it gets the next keys.
         field.current?.select();
       },
-      close: () => {
+      close: (): void => {
         isOpen.value = false;
         query.value = "";
       },
-      go: (by) => {
+      /** Goes to the next or the previous match. */
+      go: (by: number): void => {
         if (count.value === 0) return;
         at.value = (at.value + by + count.value) % count.value;
         const match = current();
         if (match !== undefined) show(match.index);
       },
-    } satisfies SearchHandle;
+    };
   }, []);
 }

@@ -13,7 +13,7 @@ export interface EventTimes {
   timeOf(seq: number): number | undefined;
 }
 
-/** When the events of a process came, asked for only while they are shown. */
+/** Times of a process's events, requested only while they are shown. */
 export function useTimes(host: Host, feed: OutputFeed, isShown: Signal<boolean>): EventTimes {
   const known = useMemo(() => new Map<number, number>(), []);
   const changes = useSignal(0);

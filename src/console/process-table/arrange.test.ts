@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { ListedProcess } from "../../client/browser.ts";
-import { arrange, DEFAULT_SORTING, nextSorting } from "./arrange.ts";
+import { nextSorting } from "../ui/arrange-rows.ts";
+import { arrange, DEFAULT_SORTING, LARGEST_FIRST, type SortColumn } from "./arrange.ts";
 import { ProcessHistory } from "../processes/process-history.ts";
 
 function listed(name: string, more: Partial<ListedProcess> = {}): ListedProcess {
@@ -40,7 +41,7 @@ test("rates come from two lists, by the time of the measurement", () => {
   expect([third!.cpu, third!.rate]).toEqual([50, 0]);
 });
 
-test("another process of the same name begins anew", () => {
+test("another process of the same name starts again", () => {
   const history = new ProcessHistory();
   history.update([listed("a", { outputBytes: 900 })], 0);
   const [row] = history.update([listed("a", { outputBytes: 100, startedAtMs: 2000 })], 1000);
@@ -60,8 +61,9 @@ test("running processes are first, and each column sorts both ways", () => {
     arrange(rows, { filter, sorting }).map((row) => row.listed.name);
   expect(names()).toEqual(["young", "old", "over"]);
   expect(names({ column: "age", isDescending: true })).toEqual(["old", "young", "over"]);
-  expect(names(nextSorting("memory", DEFAULT_SORTING))).toEqual(["young", "old", "over"]);
-  expect(names(nextSorting("command", DEFAULT_SORTING))).toEqual(["old", "young", "over"]);
+  const clicked = (column: SortColumn) => nextSorting(column, DEFAULT_SORTING, LARGEST_FIRST);
+  expect(names(clicked("memory"))).toEqual(["young", "old", "over"]);
+  expect(names(clicked("command"))).toEqual(["old", "young", "over"]);
   expect(names(DEFAULT_SORTING, "ECHO o")).toEqual(["young", "old", "over"]);
   expect(names(DEFAULT_SORTING, "echo ov")).toEqual(["over"]);
   expect(names(DEFAULT_SORTING, "nothing")).toEqual([]);

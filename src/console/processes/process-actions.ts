@@ -1,5 +1,5 @@
 import type { Host, ListedProcess, RemoteProcess, SignalName } from "../../client/browser.ts";
-import { describeFailure } from "../connection/describe-error.ts";
+import { attempt } from "../connection/attempt.ts";
 import { isAllowed } from "../connection/server-link.ts";
 import { confirm } from "../ui/confirm.tsx";
 import { toast } from "../ui/toast.tsx";
@@ -7,28 +7,28 @@ import { visibleText } from "../../base/visible-text.ts";
 import { addressOf, type ProcessAddress } from "./process-address.ts";
 import { refreshProcesses } from "./process-list.ts";
 
-/** Signals that people send, with what they usually mean. */
+/** Common signals, with their usual meaning. */
 export const SIGNALS: readonly { readonly signal: SignalName; readonly meaning: string }[] = [
   { signal: "SIGINT", meaning: "interrupt, as Ctrl+C" },
-  { signal: "SIGTERM", meaning: "ask to end" },
-  { signal: "SIGHUP", meaning: "hang up, or read settings again" },
+  { signal: "SIGTERM", meaning: "end" },
+  { signal: "SIGHUP", meaning: "hang up, or reload settings" },
   { signal: "SIGSTOP", meaning: "pause" },
-  { signal: "SIGCONT", meaning: "go on" },
-  { signal: "SIGUSR1", meaning: "what the program makes of it" },
-  { signal: "SIGUSR2", meaning: "what the program makes of it" },
+  { signal: "SIGCONT", meaning: "continue" },
+  { signal: "SIGUSR1", meaning: "up to the program" },
+  { signal: "SIGUSR2", meaning: "up to the program" },
   { signal: "SIGQUIT", meaning: "quit with a core dump" },
-  { signal: "SIGKILL", meaning: "end at once" },
+  { signal: "SIGKILL", meaning: "kill at once" },
 ];
 
 /** More at once would only wait for each other. */
 const AT_ONCE = 8;
 
-/** What one calls a process. */
+/** Name of a process for users. */
 function titleOf({ name, label, argv, processId }: ListedProcess): string {
   return visibleText(name ?? label ?? argv[0] ?? processId);
 }
 
-/** Whether the person may signal and end it. Processes of other connections belong to those. */
+/** Whether the user may signal and end it. Only their own connections control processes of other sessions. */
 export function isControllable(listed: ListedProcess): boolean {
   return isAllowed("control") && addressOf(listed) !== undefined;
 }
@@ -48,17 +48,17 @@ export async function endProcesses(host: Host, all: readonly ListedProcess[]): P
   if (first === undefined) return;
   const isSure = await confirm({
     title: running.length === 1 ? `End ${titleOf(first)}?` : `End ${running.length} processes?`,
-    text: "They are asked to end, and what is left after two seconds is killed. What they started ends as well.",
+    text: "They get SIGTERM, and after two seconds SIGKILL. Everything they started ends, too.",
     action: "End",
     danger: true,
   });
   if (!isSure) return;
   await forEach(running, "ended", (listed) =>
     withControl(host, addressOf(listed)!, async (process) => {
-      // As when a window is closed: shells ignore SIGTERM.
+      // Like closing a window: shells ignore SIGTERM.
       if (listed.tty)
         await process.signal("SIGHUP").catch(() => {
-          // It has ended, or the server knows only Ctrl-C.
+          // It has ended, or the server supports only Ctrl-C.
         });
       await process.terminate();
     }),
@@ -80,20 +80,11 @@ async function forEach(
   done: string,
   act: (listed: ListedProcess) => Promise<void>,
 ): Promise<void> {
-  const actAndSay = (listed: ListedProcess): Promise<void> =>
+  const attemptOne = (listed: ListedProcess): Promise<boolean> =>
     attempt(`${titleOf(listed)} was not ${done}`, () => act(listed));
   for (let index = 0; index < all.length; index += AT_ONCE)
-    await Promise.all(all.slice(index, index + AT_ONCE).map(actAndSay));
+    await Promise.all(all.slice(index, index + AT_ONCE).map(attemptOne));
   await refreshProcesses();
-}
-
-/** Says what went wrong. */
-async function attempt(failure: string, act: () => Promise<void>): Promise<void> {
-  try {
-    await act();
-  } catch (error) {
-    toast({ kind: "bad", ...describeFailure(failure, error) });
-  }
 }
 
 async function withControl(
@@ -109,7 +100,7 @@ async function withControl(
   }
 }
 
-/** Controls a process without reading what it has written. */
+/** Controls a process without reading its output. */
 function attach(host: Host, { name, owner }: ProcessAddress): Promise<RemoteProcess> {
   const fromSeq = Number.MAX_SAFE_INTEGER;
   return host.attachKept(name, { mode: "control", fromSeq, ...(owner === undefined ? {} : { owner }) });

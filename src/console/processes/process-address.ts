@@ -2,36 +2,35 @@ import type { ListedProcess } from "../../client/browser.ts";
 import { serverLink } from "../connection/server-link.ts";
 import { below, pathTo } from "../frame/router.ts";
 
-/** Which kept process is meant. */
+/** Address of a kept process. */
 export interface ProcessAddress {
   readonly name: string;
-  /** Undefined if it is one's own. */
+  /** Undefined for the user's own. */
   readonly owner?: string | undefined;
 }
 
-/** What names a listed process; undefined if it ends with its connection, so that nobody else can open it. */
+/** Address of a listed process; undefined if it ends with its connection, so that others cannot open it. */
 export function addressOf({ name, owner }: ListedProcess): ProcessAddress | undefined {
   if (name === undefined) return undefined;
   return owner === serverLink.rights.value?.principal ? { name } : { name, owner };
 }
 
-/** Where a process is shown: its terminal, or its output. */
+/** Path of a process in the page: its terminal, or its output. */
 export function pathOf({ name, owner }: ProcessAddress, { tty }: { readonly tty: boolean }): string {
   return pathTo(tty ? "/t" : "/p", owner === undefined ? name : `${owner}/${name}`);
 }
 
 /** The process of a path. Owners may have slashes, names have none. */
 export function addressAt(path: string): ProcessAddress | undefined {
-  const given = below("/p", path);
-  if (given === undefined || given === "") return undefined;
-  const slash = given.lastIndexOf("/");
-  return { name: given.slice(slash + 1), ...(slash < 0 ? {} : { owner: given.slice(0, slash) }) };
+  const ownerAndName = below("/p", path);
+  if (ownerAndName === undefined || ownerAndName === "") return undefined;
+  const slash = ownerAndName.lastIndexOf("/");
+  const name = ownerAndName.slice(slash + 1);
+  return slash < 0 ? { name } : { name, owner: ownerAndName.slice(0, slash) };
 }
 
 /** Whether a listed process is the one of an address. */
-export function isAt(listed: ListedProcess, { name, owner }: ProcessAddress): boolean {
-  return (
-    listed.name === name &&
-    (owner === undefined ? addressOf(listed)?.owner === undefined : listed.owner === owner)
-  );
+export function matchesAddress(listed: ListedProcess, { name, owner }: ProcessAddress): boolean {
+  if (listed.name !== name) return false;
+  return owner === undefined ? addressOf(listed)?.owner === undefined : listed.owner === owner;
 }

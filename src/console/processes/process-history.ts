@@ -1,6 +1,6 @@
 import type { ListedProcess } from "../../client/browser.ts";
 
-/** So many measurements are kept for the charts. */
+/** Number of measurements kept for the charts. */
 export const HISTORY = 60;
 
 /** A process as the page shows it. */
@@ -26,7 +26,7 @@ export class ProcessHistory {
   #rows = new Map<string, Measured>();
   #clockMs = 0;
 
-  /** How far the server's clock is ahead of the page's. */
+  /** Current time by the server's clock. */
   get clockMs(): number {
     return this.#clockMs;
   }
@@ -73,7 +73,7 @@ function cpuOf({ usage }: ListedProcess, before: Measured | undefined): number |
   if (usage === undefined || last === undefined) return undefined;
   const spanMs = usage.atMs - last.atMs;
   if (spanMs <= 0) return before?.cpu;
-  // Time is lost with children that nobody waits for.
+  // Time of children that are not waited for is lost.
   return Math.max(0, ((usage.cpuMs - last.cpuMs) / spanMs) * 100);
 }
 

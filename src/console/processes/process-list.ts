@@ -5,7 +5,7 @@ import { serverLink } from "../connection/server-link.ts";
 import { ProcessHistory, type ProcessRow } from "./process-history.ts";
 
 const EVERY_MS = 1000;
-/** While nobody sees the page. */
+/** Interval while the page is hidden. */
 const HIDDEN_MS = 5000;
 
 const rows = signal<readonly ProcessRow[] | undefined>(undefined);
@@ -37,7 +37,7 @@ export function useProcessList(): void {
   }, []);
 }
 
-/** Asks for the list now, as after something was done to a process. */
+/** Refreshes the list now, such as after an action on a process. */
 export function refreshProcesses(): Promise<void> {
   asked ??= ask().finally(() => {
     asked = undefined;

@@ -6,13 +6,13 @@ import { usePolled } from "../ui/use-polled.ts";
 import { Badge } from "../ui/badge.tsx";
 import { Button, IconButton } from "../ui/button.tsx";
 import { EmptyState } from "../ui/empty-state.tsx";
-import { Field } from "../ui/field.tsx";
+import { Field, writeTo } from "../ui/field.tsx";
 import { visibleText } from "../../base/visible-text.ts";
 import { forgetLedger, recentLedgers, runningJobs } from "./known-jobs.ts";
 
 const EVERY_MS = 2000;
 
-/** Jobs that run on the server, and ledgers that were looked at before. */
+/** Jobs that run on the server, and ledgers that were opened before. */
 export function JobList() {
   const host = useHost();
   const text = useSignal("");
@@ -29,7 +29,7 @@ export function JobList() {
         <Field
           label="Ledger of a job"
           hint="The path on the server's machine: OUTPUT.ledger beside the output, unless --ledger says otherwise."
-          error={text.value === "" || isPath(text.value) ? undefined : "Give the whole path, from / on."}
+          error={text.value === "" || isPath(text.value) ? undefined : "Enter an absolute path."}
         >
           {(ids) => (
             <input
@@ -39,9 +39,7 @@ export function JobList() {
               spellcheck={false}
               autocomplete="off"
               value={text.value}
-              onInput={(event) => {
-                text.value = event.currentTarget.value;
-              }}
+              onInput={writeTo(text)}
             />
           )}
         </Field>
@@ -52,7 +50,7 @@ export function JobList() {
       {running.length === 0 && recent.value.length === 0 ? (
         <EmptyState
           icon="rows"
-          title="No job is known here"
+          title="No jobs here yet"
           text={
             <>
               <code>exec-server map</code> and <code>exec-server agents</code> work through the rows of a
@@ -65,7 +63,7 @@ export function JobList() {
           {running.map(({ jobId, rows }) => (
             <li key={jobId}>
               <span class="code">{visibleText(jobId)}</span>
-              <Badge kind="good">{rows === 1 ? "1 row runs" : `${rows} rows run`}</Badge>
+              <Badge kind="good">{rows === 1 ? "1 row running" : `${rows} rows running`}</Badge>
             </li>
           ))}
           {recent.value.map((path) => (

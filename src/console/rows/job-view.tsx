@@ -1,18 +1,15 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { describeError } from "../connection/describe-error.ts";
+import { Failure } from "../connection/failure.tsx";
 import { useHost } from "../connection/use-host.ts";
 import { ViewFrame } from "../frame/view-frame.tsx";
 import { Badge } from "../ui/badge.tsx";
 import { commandLine } from "../ui/command-line.ts";
+import { type DataColumn, DataTable } from "../ui/data-table.tsx";
 import { EmptyState } from "../ui/empty-state.tsx";
-import { ErrorBox } from "../ui/error-box.tsx";
 import { visibleText } from "../../base/visible-text.ts";
-import { followLedger } from "./follow-ledger.ts";
 import { rememberLedger } from "./known-jobs.ts";
-import type { JobProgress } from "./ledger-reader.ts";
-
-const KINDS = ["completed", "failed", "cancelled", "lost", "running"] as const;
+import { type BadRow, followLedger, type JobProgress, ROW_STATES } from "./ledger-reader.ts";
 
 /** One job, according to its ledger. */
 export function JobView({ path }: { readonly path: string }) {
@@ -46,17 +43,13 @@ export function JobView({ path }: { readonly path: string }) {
         </>
       }
     >
-      {failure.value === undefined ? null : (
-        <div class="rows-failure">
-          <ErrorBox {...describeError(failure.value)} />
-        </div>
-      )}
+      <Failure error={failure.value} />
       {progress.value !== undefined ? (
         <Job progress={progress.value} />
       ) : isEmpty.value && failure.value === undefined ? (
         <EmptyState
           icon="rows"
-          title="Nothing is in this file yet"
+          title="This file is still empty"
           text="The job appears here as soon as it is recorded."
         />
       ) : null}
@@ -82,18 +75,18 @@ function Job({ progress }: { readonly progress: JobProgress }) {
       <div
         class="rows-bar"
         role="progressbar"
-        aria-label="Rows that ended"
+        aria-label="Ended rows"
         aria-valuemin={0}
         aria-valuemax={job.rows}
         aria-valuenow={ended}
       >
-        {KINDS.map((kind) => (
+        {ROW_STATES.map((kind) => (
           <span key={kind} class={kind} style={{ flexGrow: progress[kind] }} />
         ))}
         <span style={{ flexGrow: Math.max(0, job.rows - ended - running) }} />
       </div>
       <dl class="rows-counts">
-        {KINDS.map((kind) => (
+        {ROW_STATES.map((kind) => (
           <div key={kind} class={kind}>
             <dt>{kind}</dt>
             <dd class="number">{progress[kind].toLocaleString("en")}</dd>
@@ -109,43 +102,28 @@ function Job({ progress }: { readonly progress: JobProgress }) {
   );
 }
 
+const COLUMNS: readonly DataColumn<BadRow>[] = [
+  { title: "Row", class: "right number", cell: ({ index }) => index + 1 },
+  { title: "Id", class: "code", cell: ({ id }) => visibleText(id ?? "") },
+  { title: "Outcome", cell: ({ status }) => visibleText(status) },
+  { title: "Attempts", class: "right number", cell: ({ attempts }) => attempts },
+  { title: "Error", class: "wraps soft", cell: ({ error }) => visibleText(error) },
+];
+
 function BadRows({ progress }: { readonly progress: JobProgress }) {
   const { badRows, failed, cancelled, lost } = progress;
   const all = failed + cancelled + lost;
   return (
     <section class="rows-bad">
       <h2>
-        {badRows.length < all
-          ? `The last ${badRows.length} of ${all} rows that did not end well`
-          : "Rows that did not end well"}
+        {badRows.length < all ? `The last ${badRows.length} of ${all} rows that failed` : "Rows that failed"}
       </h2>
-      <table class="system-table">
-        <thead>
-          <tr>
-            <th class="right">Row</th>
-            <th>Id</th>
-            <th>How</th>
-            <th class="right">Attempts</th>
-            <th>Why</th>
-          </tr>
-        </thead>
-        <tbody>
-          {badRows.map((row) => (
-            <tr key={row.index}>
-              <td class="right number">{row.index + 1}</td>
-              <td class="code">{visibleText(row.id ?? "")}</td>
-              <td>{visibleText(row.status)}</td>
-              <td class="right number">{row.attempts}</td>
-              <td class="system-facts">{visibleText(row.error)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <DataTable columns={COLUMNS} rows={badRows} rowKey={({ index }) => index} />
     </section>
   );
 }
 
-/** What is done with each row, without what was not asked for. */
+/** The work for each row, without options that are not set. */
 function Work({ work }: { readonly work: JobProgress["job"]["work"] }) {
   return (
     <dl class="rows-work">

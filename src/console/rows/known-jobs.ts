@@ -1,28 +1,25 @@
 import type { Host } from "../../client/browser.ts";
+import { readStored } from "../frame/read-stored.ts";
 
 const KEY = "exec-server-ledgers";
-const MOST = 12;
+const MAX_JOBS = 12;
 
 /** Paths of ledgers that were opened in this browser, the latest first. */
 export function recentLedgers(): string[] {
-  try {
-    const kept: unknown = JSON.parse(localStorage.getItem(KEY) ?? "[]");
-    return Array.isArray(kept) ? kept.filter((path) => typeof path === "string") : [];
-  } catch {
-    return [];
-  }
+  const stored = readStored(localStorage, KEY);
+  return Array.isArray(stored) ? stored.filter((path) => typeof path === "string") : [];
 }
 
 export function rememberLedger(path: string): void {
-  const others = recentLedgers().filter((known) => known !== path);
-  localStorage.setItem(KEY, JSON.stringify([path, ...others].slice(0, MOST)));
+  forgetLedger(path);
+  localStorage.setItem(KEY, JSON.stringify([path, ...recentLedgers()].slice(0, MAX_JOBS)));
 }
 
 export function forgetLedger(path: string): void {
   localStorage.setItem(KEY, JSON.stringify(recentLedgers().filter((known) => known !== path)));
 }
 
-/** A job whose commands run on the server now. */
+/** A job whose commands are running on the server. */
 export interface RunningJob {
   readonly jobId: string;
   readonly rows: number;

@@ -39,8 +39,6 @@ test.each([1, 7, 200])("rows are counted by how they ended, read in %i pieces", 
     cancelled: 0,
     lost: 0,
     retries: 1,
-    begunAt: HEADER.at,
-    lastRunAt: "2026-01-01T00:00:01.000Z",
     stopped: undefined,
     badRows: [{ index: 1, id: "über", status: "failed", attempts: 2, error: "exit 1" }],
   });

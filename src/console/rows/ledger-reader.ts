@@ -1,13 +1,16 @@
-/** What the first line of a ledger says about its job. */
+import { pause } from "../../base/deadlines.ts";
+import type { Host } from "../../client/browser.ts";
+
+/** Facts about a job from the first line of its ledger. */
 export interface JobFacts {
   readonly jobId: string;
   readonly input: string;
   readonly rows: number;
-  /** What is done with each row. */
+  /** The work for each row. */
   readonly work: Readonly<Record<string, unknown>>;
 }
 
-/** A row that did not end well. */
+/** A row that failed, was cancelled or is lost. */
 export interface BadRow {
   readonly index: number;
   readonly id: string | undefined;
@@ -16,23 +19,19 @@ export interface BadRow {
   readonly error: string;
 }
 
-export interface JobProgress {
+/** The states of a row; all but the last are final. */
+export const ROW_STATES = ["completed", "failed", "cancelled", "lost", "running"] as const;
+
+export interface JobProgress extends Readonly<Record<(typeof ROW_STATES)[number], number>> {
   readonly job: JobFacts;
-  readonly running: number;
-  readonly completed: number;
-  readonly failed: number;
-  readonly cancelled: number;
-  readonly lost: number;
   readonly retries: number;
-  /** When the job was begun, and when it was run last. */
-  readonly begunAt: string;
-  readonly lastRunAt: string;
   readonly stopped: string | undefined;
   /** The latest ones, the newest first. */
   readonly badRows: readonly BadRow[];
 }
 
-const MOST_BAD_ROWS = 200;
+const EVERY_MS = 1000;
+const MAX_FAILED_ROWS = 200;
 const LONGEST_LINE = 4 * 1024 * 1024;
 
 type Entry = Readonly<Record<string, unknown>>;
@@ -42,8 +41,6 @@ export class LedgerReader {
   readonly #decoder = new TextDecoder();
   #rest = "";
   #job: JobFacts | undefined;
-  #begunAt = "";
-  #lastRunAt = "";
   #stopped: string | undefined;
   #retries = 0;
   readonly #running = new Set<number>();
@@ -63,9 +60,6 @@ export class LedgerReader {
   /** Undefined before the first line is complete. */
   get progress(): JobProgress | undefined {
     if (this.#job === undefined) return undefined;
-    const counts = { completed: 0, failed: 0, cancelled: 0, lost: 0 };
-    for (const status of this.#ended.values())
-      if (status in counts) counts[status as keyof typeof counts] += 1;
     return {
       job: this.#job,
       running: this.#running.size,
@@ -74,8 +68,6 @@ export class LedgerReader {
       cancelled: this.#counts.get("cancelled") ?? 0,
       lost: this.#counts.get("lost") ?? 0,
       retries: this.#retries,
-      begunAt: this.#begunAt,
-      lastRunAt: this.#lastRunAt,
       stopped: this.#stopped,
       badRows: [...this.#bad.values()].reverse(),
     };
@@ -84,13 +76,11 @@ export class LedgerReader {
   #take(entry: Entry | undefined): void {
     if (this.#job === undefined) {
       this.#job = jobOf(entry);
-      this.#begunAt = text(entry?.["at"]);
       return;
     }
     const index = Number(entry?.["index"]);
     switch (entry?.["kind"]) {
       case "run":
-        this.#lastRunAt = text(entry["at"]);
         this.#running.clear();
         this.#stopped = undefined;
         break;
@@ -136,8 +126,45 @@ export class LedgerReader {
       attempts: Number(entry["attempts"] ?? 0),
       error: text(entry["error"]),
     });
-    if (this.#bad.size > MOST_BAD_ROWS) this.#bad.delete(this.#bad.keys().next().value!);
+    if (this.#bad.size > MAX_FAILED_ROWS) this.#bad.delete(this.#bad.keys().next().value!);
   }
+}
+
+interface FollowOptions {
+  readonly signal: AbortSignal;
+  readonly onProgress: (progress: JobProgress) => void;
+  /** The file is there, and nothing is in it yet. */
+  readonly onEmpty: () => void;
+}
+
+/**
+ * Reads the ledger, and then what is appended to it, until the signal is aborted. Throws if the file cannot be read.
+ */
+export async function followLedger(
+  host: Host,
+  path: string,
+  { signal, onProgress, onEmpty }: FollowOptions,
+): Promise<void> {
+  const reader = new LedgerReader();
+  for (let offset = 0; !signal.aborted; await pause(EVERY_MS, signal)) {
+    const { size, kind } = await host.files.stat(path, { signal });
+    // Devices and pipes have no size, so nothing would ever be read.
+    if (kind !== "file") throw new Error(`the ledger of a job is a regular file, and ${path} is not`);
+    if (size < offset) throw new Error("the ledger was replaced by a shorter file");
+    if (size === 0) onEmpty();
+    if (size === offset) continue;
+    for await (const bytes of host.files.readStream(path, { offset, signal })) {
+      reader.push(bytes);
+      offset += bytes.length;
+      if (reader.progress !== undefined) onProgress(reader.progress);
+      await nextTask();
+    }
+  }
+}
+
+/** Lets the page draw and answer between pieces of a long file. */
+function nextTask(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve));
 }
 
 function parsed(line: string): Entry | undefined {

@@ -1,6 +1,6 @@
 import { type Signal, useComputed, useSignal } from "@preact/signals";
 import { useId } from "preact/hooks";
-import { Field } from "../ui/field.tsx";
+import { CODE_INPUT, Field } from "../ui/field.tsx";
 import { visibleText } from "../../base/visible-text.ts";
 import { findPast, type PastStart } from "./history.ts";
 
@@ -14,24 +14,24 @@ export interface CommandFieldProps {
   readonly onChoose: (past: PastStart) => void;
 }
 
-/** The command line, with those of before that match. */
+/** The command line, with matching earlier ones. */
 export function CommandField({ line, past, fault, onEdit, onChoose }: CommandFieldProps) {
   const listId = useId();
   const isOpen = useSignal(false);
   const at = useSignal(-1);
-  const found = useComputed(() => findPast(past, line.value).slice(0, SHOWN));
-  const isShown = isOpen.value && found.value.length > 0;
+  const matches = useComputed(() => findPast(past, line.value).slice(0, SHOWN));
+  const isShown = isOpen.value && matches.value.length > 0;
   const close = (): void => {
     isOpen.value = false;
     at.value = -1;
   };
   const choose = (index: number): void => {
-    const chosen = found.value[index];
+    const chosen = matches.value[index];
     if (chosen !== undefined) onChoose(chosen);
     close();
   };
   const onKeyDown = (event: KeyboardEvent): void => {
-    const count = found.value.length;
+    const count = matches.value.length;
     if (event.key === "ArrowDown" && count > 0) {
       at.value = isShown ? (at.value + 1) % count : 0;
       isOpen.value = true;
@@ -44,25 +44,18 @@ export function CommandField({ line, past, fault, onEdit, onChoose }: CommandFie
     event.preventDefault();
   };
   return (
-    <Field
-      label="Command"
-      error={fault}
-      hint="As in a terminal. The arrow keys find what was started before."
-    >
+    <Field label="Command" error={fault} hint="As in a terminal. The arrow keys recall earlier commands.">
       {(ids) => (
         <div class="start-command">
           <input
             {...ids}
-            class="code"
-            type="text"
+            {...CODE_INPUT}
             role="combobox"
             aria-expanded={isShown}
             aria-controls={listId}
             aria-autocomplete="list"
             aria-activedescendant={isShown && at.value >= 0 ? `${listId}-${at.value}` : undefined}
             placeholder="npm test"
-            spellcheck={false}
-            autocomplete="off"
             autocapitalize="off"
             autofocus
             value={line.value}
@@ -76,7 +69,7 @@ export function CommandField({ line, past, fault, onEdit, onChoose }: CommandFie
             onKeyDown={onKeyDown}
           />
           <ul id={listId} class="start-past" role="listbox" aria-label="Started before" hidden={!isShown}>
-            {found.value.map((item, index) => (
+            {matches.value.map((item, index) => (
               <li
                 key={`${item.cwd} ${item.line}`}
                 id={`${listId}-${index}`}
@@ -87,8 +80,8 @@ export function CommandField({ line, past, fault, onEdit, onChoose }: CommandFie
                   choose(index);
                 }}
               >
-                <code>{visibleText(item.line)}</code>
-                <span>{visibleText(item.cwd)}</span>
+                <code class="one-line">{visibleText(item.line)}</code>
+                <span class="one-line">{visibleText(item.cwd)}</span>
               </li>
             ))}
           </ul>

@@ -1,9 +1,9 @@
 import { type Signal, useSignal, useSignalEffect } from "@preact/signals";
 import { useId } from "preact/hooks";
 import { useHost } from "../connection/use-host.ts";
-import { Field } from "../ui/field.tsx";
+import { CODE_INPUT, Field } from "../ui/field.tsx";
 
-const MOST = 200;
+const MAX_SUGGESTIONS = 200;
 
 export interface DirectoryFieldProps {
   readonly cwd: Signal<string>;
@@ -11,11 +11,11 @@ export interface DirectoryFieldProps {
   readonly onEdit: () => void;
 }
 
-/** The working directory, completed from what is there. */
+/** The working directory, with completion. */
 export function DirectoryField({ cwd, fault, onEdit }: DirectoryFieldProps) {
   const host = useHost();
   const listId = useId();
-  const found = useSignal<readonly string[]>([]);
+  const directories = useSignal<readonly string[]>([]);
   const parent = useSignal("");
   useSignalEffect(() => {
     const directory = cwd.value.slice(0, cwd.value.lastIndexOf("/") + 1);
@@ -27,11 +27,11 @@ export function DirectoryField({ cwd, fault, onEdit }: DirectoryFieldProps) {
     const abort = new AbortController();
     host.files.list(directory, { signal: abort.signal }).then(
       (entries) => {
-        const directories = entries.filter(({ kind }) => kind === "directory").slice(0, MOST);
-        found.value = directories.map(({ name }) => `${directory}${name}`);
+        const listed = entries.filter(({ kind }) => kind === "directory").slice(0, MAX_SUGGESTIONS);
+        directories.value = listed.map(({ name }) => `${directory}${name}`);
       },
       () => {
-        found.value = [];
+        directories.value = [];
       },
     );
     return () => abort.abort();
@@ -42,11 +42,8 @@ export function DirectoryField({ cwd, fault, onEdit }: DirectoryFieldProps) {
         <>
           <input
             {...ids}
-            class="code"
-            type="text"
+            {...CODE_INPUT}
             list={listId}
-            spellcheck={false}
-            autocomplete="off"
             value={cwd.value}
             onInput={(event) => {
               cwd.value = event.currentTarget.value;
@@ -54,7 +51,7 @@ export function DirectoryField({ cwd, fault, onEdit }: DirectoryFieldProps) {
             }}
           />
           <datalist id={listId}>
-            {found.value.map((path) => (
+            {directories.value.map((path) => (
               <option key={path} value={path} />
             ))}
           </datalist>

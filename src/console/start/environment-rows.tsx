@@ -1,6 +1,7 @@
 import type { Signal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { Button, IconButton } from "../ui/button.tsx";
+import { CODE_INPUT } from "../ui/field.tsx";
 
 export interface Variable {
   readonly id: number;
@@ -20,7 +21,7 @@ let lastId = 0;
 export function EnvironmentRows({ variables, fault, onEdit }: EnvironmentRowsProps) {
   const rows = useRef<HTMLFieldSetElement>(null);
   const isAdded = useRef(false);
-  // Before the next key, which is meant for it.
+  // Before the next key, which belongs to it.
   useLayoutEffect(() => {
     if (isAdded.current)
       rows.current?.querySelector<HTMLElement>(".start-variable:last-of-type input")?.focus();
@@ -38,23 +39,17 @@ export function EnvironmentRows({ variables, fault, onEdit }: EnvironmentRowsPro
       {variables.value.map(({ id, name, value }) => (
         <div key={id} class="start-variable">
           <input
-            class="code"
-            type="text"
+            {...CODE_INPUT}
             aria-label="Name of a variable"
             aria-invalid={fault !== undefined}
             placeholder="NAME"
-            spellcheck={false}
-            autocomplete="off"
             value={name}
             onInput={(event) => change(id, { name: event.currentTarget.value.trim() })}
           />
           <input
-            class="code"
-            type="text"
+            {...CODE_INPUT}
             aria-label={`Value of ${name}`}
             placeholder="value"
-            spellcheck={false}
-            autocomplete="off"
             value={value}
             onInput={(event) => change(id, { value: event.currentTarget.value })}
           />

@@ -1,9 +1,11 @@
 import { signal } from "@preact/signals";
 import type { FunctionComponent } from "preact";
 import { useEffect } from "preact/hooks";
-import { useCommands } from "../frame/commands.ts";
+import { inGroup, useCommands } from "../frame/commands.ts";
 import { toast } from "../ui/toast.tsx";
-import type { StartDialogProps, StartWishes } from "./start-wishes.ts";
+import type { StartDialogProps } from "./start-dialog.tsx";
+
+type StartWishes = StartDialogProps["wishes"];
 
 const asked = signal<StartWishes | undefined>(undefined);
 const dialog = signal<FunctionComponent<StartDialogProps> | undefined>(undefined);
@@ -14,17 +16,12 @@ export function openStart(wishes: StartWishes = {}): void {
 }
 
 /** The place of the dialog, once in the page. It is loaded when it is first needed. */
-export function StartPlace() {
-  useCommands(() => [
-    {
-      id: "start",
-      title: "Start a process",
-      group: "Processes",
-      keys: "n",
-      right: "start",
-      run: () => openStart(),
-    },
-  ]);
+export function StartDialogSlot() {
+  useCommands(() =>
+    inGroup("Processes", [
+      { id: "start", title: "Start a process", keys: "n", right: "start", run: () => openStart() },
+    ]),
+  );
   const wishes = asked.value;
   useEffect(() => {
     if (wishes === undefined || dialog.value !== undefined) return;
@@ -34,7 +31,7 @@ export function StartPlace() {
       },
       () => {
         asked.value = undefined;
-        toast({ kind: "bad", text: "The dialog could not be loaded.", remedy: "Load the page again." });
+        toast({ kind: "bad", text: "The dialog could not be loaded.", remedy: "Reload the page." });
       },
     );
   }, [wishes]);

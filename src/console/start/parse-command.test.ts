@@ -33,7 +33,7 @@ test.each(["echo '$HOME | x'", String.raw`echo \$x`, "a~b --x=y#z", "echo 'a=b'"
   },
 );
 
-test("a quote that is open is told", () => {
+test("a quote that is open is reported", () => {
   expect(parseCommand("echo 'a").openQuote).toBe("'");
   expect(parseCommand('echo "a').openQuote).toBe('"');
 });

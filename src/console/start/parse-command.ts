@@ -1,14 +1,14 @@
 /** A command line as a person typed it. */
 export interface ParsedCommand {
   readonly argv: readonly string[];
-  /** What in it only a shell understands, such as a pipe or a variable. */
+  /** The part that only a shell understands, such as a pipe or a variable. */
   readonly shellPart: string | undefined;
   /** A quote that is not closed. */
   readonly openQuote: "'" | '"' | undefined;
 }
 
 const OPERATORS = new Set(["|", "&", ";", "<", ">", "(", ")", "`", "\n"]);
-/** At any place of a word. */
+/** Anywhere in a word. */
 const EXPANDED = new Set(["$", "*", "?", "["]);
 
 /** Splits a command line into words as a shell would, without variables, patterns or operators. */
@@ -59,7 +59,7 @@ const NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/;
 
 /** Why a text cannot name a kept process; undefined if it can. */
 export function faultOfName(name: string): string | undefined {
-  if (name === "") return "Give it a name, under which it is found again.";
+  if (name === "") return "Enter a name to find it by.";
   return NAME.test(name)
     ? undefined
     : "A name has up to 128 letters, digits, dots, dashes and underscores, and starts with a letter or digit.";

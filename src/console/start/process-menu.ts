@@ -14,7 +14,7 @@ import {
   sendSignal,
 } from "../processes/process-actions.ts";
 
-/** What can be done with a process. */
+/** Actions on a process. */
 export function menuOf(host: Host, listed: ListedProcess, onSignals: () => void): readonly MenuItem[] {
   const address = addressOf(listed);
   const controllable = isControllable(listed);
@@ -40,7 +40,12 @@ export function menuOf(host: Host, listed: ListedProcess, onSignals: () => void)
       icon: "refresh",
       run: () => openStart(startedLike(listed)),
     },
-    { id: "copy", title: "Copy the command", icon: "copy", run: () => void copyCommand(listed) },
+    {
+      id: "copy",
+      title: "Copy the command",
+      icon: "copy",
+      run: () => void copyAndSay(commandLine(listed.argv), "The command was copied."),
+    },
     controllable &&
       listed.state === "running" && {
         id: "signal",
@@ -79,11 +84,7 @@ export function signalMenuOf(host: Host, listed: ListedProcess): readonly MenuIt
   }));
 }
 
-/** What the start dialog begins with to do the same once more. The environment is not known. */
+/** Initial values of the start dialog for starting the same again. The environment is unknown. */
 export function startedLike({ argv, cwd, tty, name, hasInput = false }: ListedProcess) {
   return { argv, cwdUri: cwd, isTerminal: tty, name, takesInput: hasInput };
-}
-
-function copyCommand({ argv }: ListedProcess): Promise<void> {
-  return copyAndSay(commandLine(argv), "The command is in the clipboard.");
 }

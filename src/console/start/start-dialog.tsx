@@ -11,13 +11,12 @@ import { Button } from "../ui/button.tsx";
 import { commandLine } from "../ui/command-line.ts";
 import { Dialog } from "../ui/dialog.tsx";
 import { ErrorBox } from "../ui/error-box.tsx";
-import { Field } from "../ui/field.tsx";
+import { Field, writeTo } from "../ui/field.tsx";
 import { visibleText } from "../../base/visible-text.ts";
 import { CommandField } from "./command-field.tsx";
 import { DirectoryField } from "./directory-field.tsx";
 import { EnvironmentRows, type Variable } from "./environment-rows.tsx";
 import { pastStarts, type PastStart, rememberStart } from "./history.ts";
-import type { StartDialogProps } from "./start-wishes.ts";
 import { faultOfName, parseCommand, suggestName } from "./parse-command.ts";
 import { faultOfVariables, faultsOfStart, startKept, type StartFaults } from "./start-kept.ts";
 
@@ -27,6 +26,18 @@ const SANDBOXES = [
   { value: "workspace-write", title: "Workspace: writes below the directory, no network" },
 ];
 
+export interface StartDialogProps {
+  /** Initial values of the dialog. */
+  readonly wishes: {
+    readonly argv?: readonly string[];
+    readonly cwdUri?: string;
+    readonly name?: string | undefined;
+    readonly isTerminal?: boolean;
+    readonly takesInput?: boolean;
+  };
+  readonly onClose: () => void;
+}
+
 export function StartDialog({ wishes, onClose }: StartDialogProps) {
   useProcessList();
   const host = useHost();
@@ -35,7 +46,7 @@ export function StartDialog({ wishes, onClose }: StartDialogProps) {
   const usesShell = useSignal<boolean | undefined>(undefined);
   const isTerminal = useSignal(wishes.isTerminal ?? false);
   const takesInput = useSignal(wishes.takesInput ?? false);
-  const givenName = useSignal<string | undefined>(undefined);
+  const typedName = useSignal<string | undefined>(undefined);
   const cwd = useSignal(pathFromUri(wishes.cwdUri ?? environment?.cwd) ?? "/");
   const variables = useSignal<readonly Variable[]>([]);
   const sandbox = useSignal("");
@@ -50,7 +61,7 @@ export function StartDialog({ wishes, onClose }: StartDialogProps) {
     () => new Map((processList.rows.value ?? []).map(({ listed }) => [listed.name ?? "", listed])),
   );
   const name = useComputed(
-    () => givenName.value ?? wishes.name ?? suggestName(parsed.value.argv, new Set(byName.value.keys())),
+    () => typedName.value ?? wishes.name ?? suggestName(parsed.value.argv, new Set(byName.value.keys())),
   );
   const sameName = byName.value.get(name.value);
   const isTaken = sameName !== undefined && sameName.state !== "closed";
@@ -68,7 +79,7 @@ export function StartDialog({ wishes, onClose }: StartDialogProps) {
     usesShell.value = undefined;
     faults.value = {};
   };
-  /** Where the person goes on, once it is drawn. */
+  /** Focuses the faulty field once it is drawn. */
   const focusFault = (): void => {
     setTimeout(() => form.current?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus());
   };
@@ -91,23 +102,20 @@ export function StartDialog({ wishes, onClose }: StartDialogProps) {
     isStarting.value = true;
     // Another one is suggested as soon as this one is taken.
     const startedName = name.value;
+    const settings = {
+      cwd: cwd.value,
+      isTerminal: isTerminal.value,
+      takesInput: takesInput.value,
+      sandbox: sandbox.value,
+    };
     try {
       await startKept(host, argv.value, {
+        ...settings,
         name: startedName,
         replaces: sameName !== undefined,
-        cwd: cwd.value,
-        isTerminal: isTerminal.value,
-        takesInput: takesInput.value,
         variables: variables.value,
-        sandbox: sandbox.value,
       });
-      rememberStart({
-        line: line.value,
-        cwd: cwd.value,
-        isTerminal: isTerminal.value,
-        takesInput: takesInput.value,
-        sandbox: sandbox.value,
-      });
+      rememberStart({ ...settings, line: line.value });
       await refreshProcesses();
       onClose();
       navigate(pathOf({ name: startedName }, { tty: isTerminal.value }));
@@ -137,11 +145,6 @@ export function StartDialog({ wishes, onClose }: StartDialogProps) {
             onChoose={choose}
           />
           <div class="start-argv">
-            <div class="start-words" role="group" aria-label="What is run">
-              {argv.value.map((word, index) => (
-                <code key={index}>{word === "" ? "''" : visibleText(word)}</code>
-              ))}
-            </div>
             <label class="start-choice">
               <input
                 type="checkbox"
@@ -155,28 +158,26 @@ export function StartDialog({ wishes, onClose }: StartDialogProps) {
                 <span class="hint">because of {visibleText(parsed.value.shellPart)}</span>
               ) : null}
             </label>
+            <div class="start-words" role="group" aria-label="What is run">
+              {argv.value.map((word, index) => (
+                <code key={index}>{word === "" ? "''" : visibleText(word)}</code>
+              ))}
+            </div>
           </div>
           <div class="start-pair">
-            <fieldset class="start-kind">
+            <fieldset>
               <legend>Runs</legend>
-              <label class="start-choice">
-                <input
-                  type="radio"
-                  name="kind"
-                  checked={!isTerminal.value}
-                  onChange={() => (isTerminal.value = false)}
-                />
-                With pipes
-              </label>
-              <label class="start-choice">
-                <input
-                  type="radio"
-                  name="kind"
-                  checked={isTerminal.value}
-                  onChange={() => (isTerminal.value = true)}
-                />
-                On a terminal
-              </label>
+              {[false, true].map((onTerminal) => (
+                <label key={String(onTerminal)} class="start-choice">
+                  <input
+                    type="radio"
+                    name="kind"
+                    checked={isTerminal.value === onTerminal}
+                    onChange={() => (isTerminal.value = onTerminal)}
+                  />
+                  {onTerminal ? "On a terminal" : "With pipes"}
+                </label>
+              ))}
               <label class="start-choice">
                 <input
                   type="checkbox"
@@ -186,14 +187,14 @@ export function StartDialog({ wishes, onClose }: StartDialogProps) {
                     takesInput.value = event.currentTarget.checked;
                   }}
                 />
-                Takes input
+                Accept input
               </label>
             </fieldset>
             <Field
               label="Name"
               error={faults.value.name}
               hint={
-                sameName !== undefined && !isTaken ? "Takes the place of the one that has ended." : undefined
+                sameName !== undefined && !isTaken ? "Replaces the ended process of this name." : undefined
               }
             >
               {(ids) => (
@@ -204,7 +205,7 @@ export function StartDialog({ wishes, onClose }: StartDialogProps) {
                   autocomplete="off"
                   value={name.value}
                   onInput={(event) => {
-                    givenName.value = event.currentTarget.value;
+                    typedName.value = event.currentTarget.value;
                     clear("name");
                   }}
                 />
@@ -214,14 +215,7 @@ export function StartDialog({ wishes, onClose }: StartDialogProps) {
           <DirectoryField cwd={cwd} fault={faults.value.cwd} onEdit={() => clear("cwd")} />
           <Field label="Sandbox" hint={hasSandbox ? (isConfined ? CONFINED : undefined) : NO_SANDBOX}>
             {(ids) => (
-              <select
-                {...ids}
-                disabled={!hasSandbox}
-                value={sandbox.value}
-                onChange={(event) => {
-                  sandbox.value = event.currentTarget.value;
-                }}
-              >
+              <select {...ids} disabled={!hasSandbox} value={sandbox.value} onChange={writeTo(sandbox)}>
                 {SANDBOXES.map(({ value, title }) => (
                   <option key={value} value={value}>
                     {title}
@@ -248,6 +242,7 @@ export function StartDialog({ wishes, onClose }: StartDialogProps) {
   );
 }
 
-const CONFINED = "Your access confines it in any case.";
-const NO_SANDBOX = "The server has none. On its machine, exec-server doctor says what is missing.";
-const TAKEN = "A process of this name runs. Choose another name, or end that one.";
+const CONFINED = "Your access is always sandboxed.";
+const NO_SANDBOX =
+  "Not available on this server. Run exec-server doctor on its machine to see what is missing.";
+const TAKEN = "A process of this name is running. Choose another name, or end that process.";

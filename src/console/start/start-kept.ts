@@ -2,20 +2,16 @@ import { ExecError, type Host, type SandboxPreset, SpawnError } from "../../clie
 import { describeError } from "../connection/describe-error.ts";
 import { visibleText } from "../../base/visible-text.ts";
 import type { Variable } from "./environment-rows.tsx";
+import type { PastStart } from "./history.ts";
 
-export interface KeptStart {
+export interface KeptStart extends Omit<PastStart, "line"> {
   readonly name: string;
   /** Takes the place of one that has ended. */
   readonly replaces: boolean;
-  readonly cwd: string;
-  readonly isTerminal: boolean;
-  readonly takesInput: boolean;
   readonly variables: readonly Variable[];
-  /** Empty for none. */
-  readonly sandbox: string;
 }
 
-/** What is wrong with which field. */
+/** Problems by field. */
 export interface StartFaults {
   readonly command?: string | undefined;
   readonly name?: string | undefined;
@@ -24,7 +20,7 @@ export interface StartFaults {
   readonly other?: unknown;
 }
 
-/** Starts a process that goes on without this page. */
+/** Starts a process that outlives this page. */
 export async function startKept(host: Host, argv: readonly string[], start: KeptStart): Promise<void> {
   const { name, replaces, cwd, isTerminal, takesInput, variables, sandbox } = start;
   const named = variables.filter((variable) => variable.name !== "");
@@ -41,17 +37,17 @@ export async function startKept(host: Host, argv: readonly string[], start: Kept
   await process.detach();
 }
 
-/** What is wrong with variables before they are sent; undefined if nothing is. */
+/** Problem with variables before they are sent; undefined if there is none. */
 export function faultOfVariables(variables: readonly Variable[]): string | undefined {
   if (variables.some(({ name, value }) => name === "" && value !== ""))
-    return "Give each variable a name, or remove its row.";
+    return "Enter a name for each variable, or remove its row.";
   const odd = variables.find(({ name }) => name.includes("="));
   return odd === undefined
     ? undefined
     : `The name ${visibleText(odd.name)} has an equals sign. Put what follows it into the value.`;
 }
 
-/** Which field an error is about. */
+/** The field that an error is about. */
 export function faultsOfStart(error: unknown): StartFaults {
   const { text, remedy } = describeError(error);
   const words = remedy === undefined ? text : `${text} ${remedy}`;

@@ -1,20 +1,29 @@
 import { useSignal } from "@preact/signals";
+import { Failure } from "../connection/failure.tsx";
 import { useHost } from "../connection/use-host.ts";
 import { IconButton } from "../ui/button.tsx";
 import { EmptyState } from "../ui/empty-state.tsx";
 import { ErrorBox } from "../ui/error-box.tsx";
+import { type DataColumn, DataTable } from "../ui/data-table.tsx";
+import { writeTo } from "../ui/field.tsx";
 import { visibleText } from "../../base/visible-text.ts";
-import { Failure } from "./failure.tsx";
-import { type AuditLine, readAuditLine } from "./read-audit-line.ts";
 import { usePolled } from "../ui/use-polled.ts";
 
 const LINES = 500;
+
+const COLUMNS: readonly DataColumn<ReturnType<typeof readAuditLine>>[] = [
+  { title: "Time", class: "number", cell: ({ time }) => visibleText(time) },
+  { title: "Who", cell: ({ who }) => visibleText(who) },
+  { title: "What", cell: ({ event }) => visibleText(event) },
+  { title: "Facts", class: "wraps soft code", cell: ({ facts }) => visibleText(facts) },
+  { title: "Line", class: "right number", cell: ({ number }) => number },
+];
 
 /** The newest lines of the audit log, the last one first. */
 export function AuditLines() {
   const host = useHost();
   const filter = useSignal("");
-  // Only when somebody wants to know: each time leaves a line in the log.
+  // Only on request: each read leaves a line in the log.
   const times = useSignal(0);
   const polled = usePolled((signal) => host.request("server/audit", { maxLines: LINES }, { signal }), {
     deps: [host, times.value],
@@ -24,27 +33,27 @@ export function AuditLines() {
     return (
       <EmptyState
         icon="lock"
-        title="This server keeps no audit log"
+        title="This server does not keep an audit log"
         text={
           <>
-            Start it with <code>--audit FILE</code>, and every connection, start and change has a line here.
+            Start it with <code>--audit FILE</code>, and every connection, start and change is listed here.
           </>
         }
       />
     );
-  if (value === undefined) return error === undefined ? null : <Failure error={error} />;
+  if (value === undefined) return <Failure error={error} />;
   const wanted = filter.value.toLowerCase();
   const lines = value.lines
     .filter((line) => line.toLowerCase().includes(wanted))
-    .map((line) => readAuditLine(line))
+    .map(readAuditLine)
     .reverse();
   return (
     <>
       {value.failing ? (
-        <div class="system-failure">
+        <div class="view-failed">
           <ErrorBox
             text="The log cannot be written now."
-            remedy="The server's own log says why; make room on its disk."
+            remedy="The server's log says why; its disk may be full."
           />
         </div>
       ) : null}
@@ -54,45 +63,48 @@ export function AuditLines() {
           aria-label="Filter lines"
           placeholder={`Filter the last ${value.lines.length} of ${value.written} lines`}
           value={filter.value}
-          onInput={(event) => {
-            filter.value = event.currentTarget.value;
-          }}
+          onInput={writeTo(filter)}
         />
-        <IconButton icon="refresh" label="Read it again" onClick={() => times.value++} />
-        <span class="system-file code">{visibleText(value.file)}</span>
+        <IconButton icon="refresh" label="Refresh" onClick={() => times.value++} />
+        <span class="system-file code one-line">{visibleText(value.file)}</span>
       </div>
-      <table class="system-table">
-        <thead>
-          <tr>
-            <th class="right">Line</th>
-            <th>Time</th>
-            <th>Who</th>
-            <th>What</th>
-            <th>Facts</th>
-          </tr>
-        </thead>
-        <tbody>
-          {lines.map((line) => (
-            <Line key={line.number} line={line} />
-          ))}
-        </tbody>
-      </table>
+      <DataTable columns={COLUMNS} rows={lines} rowKey={({ number }) => number} />
     </>
-  );
-}
-
-function Line({ line }: { readonly line: AuditLine }) {
-  return (
-    <tr>
-      <td class="right number">{line.number}</td>
-      <td class="number">{visibleText(line.time)}</td>
-      <td>{visibleText(line.who)}</td>
-      <td>{visibleText(line.event)}</td>
-      <td class="system-facts code">{visibleText(line.facts)}</td>
-    </tr>
   );
 }
 
 function isWithout(error: unknown): boolean {
   return error instanceof Error && "code" in error && error.code === "UNSUPPORTED";
+}
+
+/** A line of the audit log, for people. */
+function readAuditLine(text: string) {
+  const { n, time, principal, token, event, prev: _prev, hash: _hash, ...facts } = parsed(text);
+  return {
+    number: Number(n),
+    time: localTime(word(time)),
+    who: word(token ?? principal),
+    event: word(event),
+    // All other members, without those that chain the lines.
+    facts: Object.entries(facts)
+      .map(([name, value]) => `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`)
+      .join("  "),
+  };
+}
+
+function parsed(text: string): Readonly<Record<string, unknown>> {
+  try {
+    return JSON.parse(text) as Readonly<Record<string, unknown>>;
+  } catch {
+    return { event: "unreadable", text };
+  }
+}
+
+function word(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+function localTime(text: string): string {
+  const date = new Date(text);
+  return Number.isNaN(date.getTime()) ? text : date.toLocaleTimeString("en-GB");
 }

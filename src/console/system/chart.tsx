@@ -1,7 +1,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import { theme } from "../frame/theme.ts";
-import { formatBytes } from "../ui/format.ts";
+import { formatSize } from "../../base/amounts.ts";
 import type { Figure, MetricHistory } from "./metric-history.ts";
 
 const HEIGHT = 140;
@@ -15,12 +15,12 @@ export interface ChartProps {
 
 /** One figure over time, with its newest value. */
 export function Chart({ figure, history, version }: ChartProps) {
-  const place = useRef<HTMLDivElement>(null);
+  const container = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | undefined>(undefined);
   const { times, values } = history.of(figure);
   const colours = theme.value;
   useEffect(() => {
-    const element = place.current!;
+    const element = container.current!;
     const drawn = new uPlot(options(figure, element), [[], []], element);
     plot.current = drawn;
     const observer = new ResizeObserver(() => drawn.setSize({ width: element.clientWidth, height: HEIGHT }));
@@ -41,17 +41,16 @@ export function Chart({ figure, history, version }: ChartProps) {
         <span>{figure.title}</span>
         <strong class="number">{text}</strong>
       </figcaption>
-      <div ref={place} role="img" aria-label={`${figure.title}: ${text}`} />
+      <div ref={container} role="img" aria-label={`${figure.title}: ${text}`} />
     </figure>
   );
 }
 
 function options(figure: Figure, element: HTMLElement): uPlot.Options {
   const style = getComputedStyle(element);
-  const colour = (name: string): string => style.getPropertyValue(name);
   const axis: uPlot.Axis = {
-    stroke: resolve(element, colour("--text-faint")),
-    grid: { stroke: resolve(element, colour("--line-soft")), width: 1 },
+    stroke: resolve(element, "var(--text-faint)"),
+    grid: { stroke: resolve(element, "var(--line-soft)"), width: 1 },
     ticks: { show: false },
     font: `11px ${style.fontFamily}`,
   };
@@ -60,7 +59,9 @@ function options(figure: Figure, element: HTMLElement): uPlot.Options {
     height: HEIGHT,
     legend: { show: false },
     cursor: { show: false },
-    scales: { y: { range: (_plot, _low, high) => [0, Math.max(high * 1.15, smallest(figure))] } },
+    scales: {
+      y: { range: (_plot, _low, high) => [0, Math.max(high * 1.15, MIN_RANGE[figure.unit ?? "count"])] },
+    },
     axes: [
       { ...axis, size: 28, space: 80, values: (_plot, ticks) => ticks.map(clockTime) },
       { ...axis, size: 64, space: 36, values: (_plot, ticks) => ticks.map((tick) => format(figure, tick)) },
@@ -68,8 +69,8 @@ function options(figure: Figure, element: HTMLElement): uPlot.Options {
     series: [
       {},
       {
-        stroke: resolve(element, colour("--accent")),
-        fill: resolve(element, colour("--accent-soft")),
+        stroke: resolve(element, "var(--accent)"),
+        fill: resolve(element, "var(--accent-soft)"),
         width: 1.5,
         points: { show: false },
       },
@@ -77,7 +78,7 @@ function options(figure: Figure, element: HTMLElement): uPlot.Options {
   };
 }
 
-/** A canvas does not know `light-dark()`; what an element makes of it does. */
+/** A canvas supports neither `var()` nor `light-dark()`; an element computes their values. */
 function resolve(element: HTMLElement, colour: string): string {
   const before = element.style.color;
   element.style.color = colour;
@@ -91,12 +92,10 @@ function clockTime(seconds: number): string {
 }
 
 /** The least that fills the height, so that noise does not look like load. */
-function smallest({ unit }: Figure): number {
-  return unit === "seconds" ? 0.05 : unit === "percent" ? 10 : unit === "bytes" ? 1000 : 5;
-}
+const MIN_RANGE = { seconds: 0.05, percent: 10, bytes: 1000, count: 5 };
 
 function format({ unit }: Figure, value: number): string {
-  if (unit === "bytes") return formatBytes(value);
+  if (unit === "bytes") return formatSize(value);
   if (unit === "seconds") return `${(value * 1000).toFixed(value < 0.01 ? 1 : 0)} ms`;
   if (unit === "percent") return `${value.toFixed(value < 10 ? 1 : 0)} %`;
   return value < 10 && !Number.isInteger(value) ? value.toFixed(1) : Math.round(value).toLocaleString("en");

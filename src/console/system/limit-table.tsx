@@ -1,17 +1,29 @@
 import { useSignal } from "@preact/signals";
 import type { Result } from "../../client/browser.ts";
+import { Failure } from "../connection/failure.tsx";
 import { useHost } from "../connection/use-host.ts";
-import { formatBytes, formatSpan } from "../ui/format.ts";
-import { Failure } from "./failure.tsx";
+import { type DataColumn, DataTable } from "../ui/data-table.tsx";
+import { writeTo } from "../ui/field.tsx";
+import { formatDuration, formatSize } from "../../base/amounts.ts";
 import { usePolled } from "../ui/use-polled.ts";
 
 const EVERY_MS = 2000;
-/** From this share on it is worth a look. */
+/** Share from which a limit is highlighted. */
 const NEAR = 0.8;
 
 type Limit = Result<"server/limits">["limits"][number];
 
-/** What the server allows, and how much of it is used. */
+const COLUMNS: readonly DataColumn<Limit>[] = [
+  { title: "Limit", class: "code", cell: ({ key }) => key },
+  { title: "Value", class: "right number", cell: (limit) => format(limit, limit.value) },
+  {
+    title: "Used",
+    cell: (limit) => (limit.used === undefined ? null : <Use limit={limit} used={limit.used} />),
+  },
+  { title: "What it limits", class: "wraps soft", cell: ({ doc }) => doc },
+];
+
+/** The server's limits, and how much of each is used. */
 export function LimitTable() {
   const host = useHost();
   const filter = useSignal("");
@@ -20,7 +32,7 @@ export function LimitTable() {
     deps: [host],
   });
   const { value, error } = polled.value;
-  if (value === undefined) return error === undefined ? null : <Failure error={error} />;
+  if (value === undefined) return <Failure error={error} />;
   const wanted = filter.value.toLowerCase();
   const shown = value.limits.filter(({ key, doc }) => `${key} ${doc}`.toLowerCase().includes(wanted));
   return (
@@ -31,31 +43,10 @@ export function LimitTable() {
           aria-label="Filter limits"
           placeholder="Filter"
           value={filter.value}
-          onInput={(event) => {
-            filter.value = event.currentTarget.value;
-          }}
+          onInput={writeTo(filter)}
         />
       </div>
-      <table class="system-table">
-        <thead>
-          <tr>
-            <th>Limit</th>
-            <th class="right">Value</th>
-            <th>Used</th>
-            <th>What it limits</th>
-          </tr>
-        </thead>
-        <tbody>
-          {shown.map((limit) => (
-            <tr key={limit.key}>
-              <td class="code">{limit.key}</td>
-              <td class="right number">{format(limit, limit.value)}</td>
-              <td>{limit.used === undefined ? null : <Use limit={limit} used={limit.used} />}</td>
-              <td class="system-doc">{limit.doc}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <DataTable columns={COLUMNS} rows={shown} rowKey={({ key }) => key} />
     </>
   );
 }
@@ -64,17 +55,17 @@ function Use({ limit, used }: { readonly limit: Limit; readonly used: number }) 
   const share = used / Math.max(1, limit.value);
   return (
     <span class="system-use">
-      <meter aria-label={`Used of ${limit.key}`} min={0} max={1} high={NEAR} value={share} />
+      <meter aria-label={`${limit.key} in use`} min={0} max={1} high={NEAR} value={share} />
       <span class="number">{format(limit, used)}</span>
     </span>
   );
 }
 
 function format({ unit }: Limit, value: number): string {
-  if (unit === "bytes") return formatBytes(value);
+  if (unit === "bytes") return formatSize(value);
   return unit === "ms" ? formatTime(value) : value.toLocaleString("en");
 }
 
 function formatTime(ms: number): string {
-  return ms < 1000 ? `${ms} ms` : formatSpan(ms);
+  return ms < 1000 ? `${ms} ms` : formatDuration(ms);
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { FIGURES, MetricHistory } from "./metric-history.ts";
+import { FIGURES, MetricHistory, parseMetrics } from "./metric-history.ts";
 
 const figure = (metric: string) => FIGURES.find((each) => each.metric === metric)!;
 const scrape = (cpu: number, connections: number): string =>
@@ -20,4 +20,25 @@ test("the oldest samples are forgotten", () => {
   for (let index = 0; index < 400; index++) history.add(scrape(index, index), 1000 * index);
   const { times, values } = history.of(figure("exec_server_connections"));
   expect([times.length, values.length, values.at(-1)]).toEqual([300, 300, 399]);
+});
+
+test("samples are found by name, and added up over their labels", () => {
+  const text = `# HELP exec_server_connections Open connections.
+# TYPE exec_server_connections gauge
+exec_server_connections 3
+# TYPE exec_server_sent_bytes counter
+exec_server_sent_bytes_total{kind="a"} 1.5e3
+exec_server_sent_bytes_total{kind="b",other="x"} 500
+process_cpu_seconds_total 0.25
+# EOF
+`;
+  expect(Object.fromEntries(parseMetrics(text))).toEqual({
+    exec_server_connections: 3,
+    exec_server_sent_bytes_total: 2000,
+    process_cpu_seconds_total: 0.25,
+  });
+});
+
+test("what is no sample is passed over", () => {
+  expect(parseMetrics("\n\0\nhello world\n{} 1\n").size).toBe(0);
 });

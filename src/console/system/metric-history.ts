@@ -1,39 +1,28 @@
-import { parseMetrics } from "./parse-metrics.ts";
-
 /** A figure over time. */
 export interface Figure {
   readonly title: string;
-  readonly unit: "count" | "bytes" | "seconds" | "percent";
-  /** Of the exposition. */
+  /** Default: it is a number of things. */
+  readonly unit?: "bytes" | "seconds" | "percent";
+  /** Name in the exposition. */
   readonly metric: string;
-  /** Whether the metric only grows, and its growth per second is shown. */
-  readonly isRate: boolean;
+  /** Whether the metric only grows, so that its growth per second is shown. */
+  readonly isRate?: true;
 }
 
 export const FIGURES: readonly Figure[] = [
-  {
-    title: "Requests per second",
-    unit: "count",
-    metric: "exec_server_request_duration_seconds_count",
-    isRate: true,
-  },
+  { title: "Requests per second", metric: "exec_server_request_duration_seconds_count", isRate: true },
   { title: "Sent per second", unit: "bytes", metric: "exec_server_sent_bytes_total", isRate: true },
-  { title: "Running processes", unit: "count", metric: "exec_server_processes_running", isRate: false },
-  { title: "Connections", unit: "count", metric: "exec_server_connections", isRate: false },
-  { title: "Processor of the server", unit: "percent", metric: "process_cpu_seconds_total", isRate: true },
-  { title: "Memory of the server", unit: "bytes", metric: "process_resident_memory_bytes", isRate: false },
-  {
-    title: "Delay of its event loop (99 %)",
-    unit: "seconds",
-    metric: "nodejs_eventloop_lag_p99_seconds",
-    isRate: false,
-  },
-  { title: "Errors per second", unit: "count", metric: "exec_server_request_errors_total", isRate: true },
+  { title: "Running processes", metric: "exec_server_processes_running" },
+  { title: "Connections", metric: "exec_server_connections" },
+  { title: "Server CPU", unit: "percent", metric: "process_cpu_seconds_total", isRate: true },
+  { title: "Server memory", unit: "bytes", metric: "process_resident_memory_bytes" },
+  { title: "Event loop delay (p99)", unit: "seconds", metric: "nodejs_eventloop_lag_p99_seconds" },
+  { title: "Errors per second", metric: "exec_server_request_errors_total", isRate: true },
 ];
 
-const MOST_SAMPLES = 300;
+const MAX_SAMPLES = 300;
 
-/** What was scraped while the view is open. */
+/** Samples scraped while the view is open. */
 export class MetricHistory {
   readonly #times: number[] = [];
   readonly #values = new Map<Figure, number[]>(FIGURES.map((figure) => [figure, []]));
@@ -64,5 +53,17 @@ export class MetricHistory {
 
 function push(list: number[], value: number): void {
   list.push(value);
-  if (list.length > MOST_SAMPLES) list.shift();
+  if (list.length > MAX_SAMPLES) list.shift();
+}
+
+const SAMPLE = /^([a-z_]+)(?:\{[^}]*\})? ([0-9.e+-]+)/i;
+
+/** The samples of an OpenMetrics text by name; those that differ only in their labels are added up. */
+export function parseMetrics(text: string): ReadonlyMap<string, number> {
+  const sums = new Map<string, number>();
+  for (const line of text.split("\n")) {
+    const [, name, value] = SAMPLE.exec(line) ?? [];
+    if (name !== undefined) sums.set(name, (sums.get(name) ?? 0) + Number(value));
+  }
+  return sums;
 }

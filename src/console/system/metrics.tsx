@@ -1,18 +1,18 @@
 import { useMemo } from "preact/hooks";
 import { storedSecret } from "../connection/access.ts";
+import { Failure } from "../connection/failure.tsx";
 import { useHost } from "../connection/use-host.ts";
 import { EmptyState } from "../ui/empty-state.tsx";
 import { Chart } from "./chart.tsx";
-import { Failure } from "./failure.tsx";
 import { FIGURES, MetricHistory } from "./metric-history.ts";
 import { usePolled } from "../ui/use-polled.ts";
 
 const EVERY_MS = 2000;
 
-/** The server has no metrics: it was started without them. */
+/** The server was started without metrics. */
 class NoMetrics extends Error {}
 
-/** What `/metrics` says, drawn since the view was opened. */
+/** Charts of `/metrics` since the view was opened. */
 export function Metrics() {
   const host = useHost();
   const history = useMemo(() => new MetricHistory(), [host]);
@@ -28,7 +28,7 @@ export function Metrics() {
     return (
       <EmptyState
         icon="system"
-        title="This server has no metrics"
+        title="Metrics are off on this server"
         text={
           <>
             Start it with <code>--metrics</code>, and they are drawn here and answered at{" "}

@@ -1,13 +1,17 @@
+import type { Result } from "../../client/browser.ts";
+import { Failure } from "../connection/failure.tsx";
 import { useHost } from "../connection/use-host.ts";
 import { Badge } from "../ui/badge.tsx";
-import { formatSpan } from "../ui/format.ts";
+import { formatDuration } from "../../base/amounts.ts";
+import { type DataColumn, DataTable } from "../ui/data-table.tsx";
 import { visibleText } from "../../base/visible-text.ts";
-import { Failure } from "./failure.tsx";
 import { usePolled } from "../ui/use-polled.ts";
 
 const EVERY_MS = 2000;
 
-/** Who is connected, and how busy the server is. */
+type Session = Result<"server/sessions">["sessions"][number];
+
+/** Connected clients, and the server's activity. */
 export function SessionTable() {
   const host = useHost();
   const polled = usePolled(
@@ -21,57 +25,55 @@ export function SessionTable() {
     { everyMs: EVERY_MS, deps: [host] },
   );
   const { value, error } = polled.value;
-  if (value === undefined) return error === undefined ? null : <Failure error={error} />;
+  if (value === undefined) return <Failure error={error} />;
   const { status, sessions } = value;
-  const now = Date.now();
   const version = host.environment?.serverVersion;
   return (
     <>
       <dl class="system-tiles">
-        <Tile title="Up for" value={formatSpan(now - status.startedAtMs)} />
+        <Tile title="Uptime" value={formatDuration(Date.now() - status.startedAtMs)} />
         <Tile title="Connections" value={status.connections} />
         <Tile title="Sessions" value={status.sessions} />
         <Tile title="Running processes" value={status.runningProcesses} />
         <Tile title="Process id" value={status.pid} />
         {version === undefined ? null : <Tile title="Version" value={version} />}
       </dl>
-      <table class="system-table">
-        <thead>
-          <tr>
-            <th>Client</th>
-            <th>Owner</th>
-            <th>State</th>
-            <th class="right">Processes</th>
-            <th class="right">Open for</th>
-            <th>Label in the log</th>
-          </tr>
-        </thead>
-        <tbody>
-          {sessions.map((session) => (
-            <tr key={session.label}>
-              <td class="system-name">
-                {visibleText(session.clientName) || "without a name"}{" "}
-                {session.own ? <Badge kind="accent">this page</Badge> : null}
-              </td>
-              <td>{visibleText(session.owner)}</td>
-              <td>
-                {session.connected ? (
-                  <Badge kind="good">connected</Badge>
-                ) : (
-                  <Badge kind="warn" title="Its client may come back and go on">
-                    waiting
-                  </Badge>
-                )}
-              </td>
-              <td class="right number">{session.runningProcesses}</td>
-              <td class="right number">{formatSpan(now - session.openedAtMs)}</td>
-              <td class="code">{session.label}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <DataTable columns={columnsAt(Date.now())} rows={sessions} rowKey={({ label }) => label} />
     </>
   );
+}
+
+function columnsAt(now: number): readonly DataColumn<Session>[] {
+  return [
+    {
+      title: "Client",
+      class: "wraps",
+      cell: ({ clientName, own }) => (
+        <>
+          {visibleText(clientName) || "unnamed"} {own ? <Badge kind="accent">this page</Badge> : null}
+        </>
+      ),
+    },
+    { title: "Owner", cell: ({ owner }) => visibleText(owner) },
+    {
+      title: "State",
+      cell: ({ connected }) =>
+        connected ? (
+          <Badge kind="good">connected</Badge>
+        ) : (
+          <Badge kind="warn" title="Its client may still reconnect">
+            waiting
+          </Badge>
+        ),
+    },
+    { title: "Processes", class: "right number", cell: ({ runningProcesses }) => runningProcesses },
+    {
+      title: "Age",
+      class: "right number",
+      cell: ({ openedAtMs }) => formatDuration(now - openedAtMs),
+    },
+    { title: "Log label", class: "code", cell: ({ label }) => label },
+  ];
 }
 
 function Tile({ title, value }: { readonly title: string; readonly value: string | number }) {

@@ -15,7 +15,7 @@ const PARTS = [
   { id: "audit", title: "Audit", Part: AuditLines },
 ] as const;
 
-/** What an operator looks at. */
+/** The operator's view. */
 export default function SystemView({ path }: ViewProps) {
   const id = below("/s", path) ?? "";
   const part = PARTS.find((each) => each.id === id);
@@ -23,7 +23,7 @@ export default function SystemView({ path }: ViewProps) {
   if (!host.supports("server/sessions"))
     return (
       <ViewFrame title="System">
-        <EmptyState icon="system" title="Not on this server" text="This server does not tell about itself." />
+        <EmptyState icon="system" title="Not on this server" text="This server does not report its state." />
       </ViewFrame>
     );
   return (
@@ -47,7 +47,7 @@ export default function SystemView({ path }: ViewProps) {
         <EmptyState
           icon="search"
           title="There is nothing here"
-          text="The address names no part of this view."
+          text="This address does not belong to any part of this view."
         />
       ) : (
         <part.Part />

@@ -1,14 +1,13 @@
 import { signal } from "@preact/signals";
-import { describeFailure } from "../connection/describe-error.ts";
+import { attempt } from "../connection/attempt.ts";
 import { serverLink } from "../connection/server-link.ts";
 import { Button } from "../ui/button.tsx";
 import { Dialog } from "../ui/dialog.tsx";
-import { toast } from "../ui/toast.tsx";
 import { visibleText } from "../../base/visible-text.ts";
-import { findTerminal, keptTerminals } from "./kept-terminals.ts";
+import { findTerminal } from "./kept-terminals.ts";
 import { closePane, terminalKey, type PaneLayout } from "./layout.ts";
 import { layout } from "./open-terminals.ts";
-import { paneModels } from "./pane-model.tsx";
+import { paneModels } from "./pane-model.ts";
 import { endTerminal } from "./terminal-session.ts";
 
 const asked = signal<readonly PaneLayout[] | undefined>(undefined);
@@ -26,8 +25,7 @@ function runs(pane: PaneLayout): boolean {
     return state.kind === "open" && state.mode === "control";
   }
   // Its tab was never shown.
-  const listed = keptTerminals.value && findTerminal(keptTerminals.value, pane);
-  return pane.mode === "control" && listed?.state === "running";
+  return pane.mode === "control" && findTerminal(pane)?.state === "running";
 }
 
 function close(panes: readonly PaneLayout[]): void {
@@ -35,14 +33,9 @@ function close(panes: readonly PaneLayout[]): void {
 }
 
 async function end(panes: readonly PaneLayout[]): Promise<void> {
-  for (const pane of panes) {
-    try {
-      // What had ended before may still be of interest, so only what was ended here is forgotten.
-      if (runs(pane)) await endAndForget(pane);
-    } catch (error) {
-      toast({ kind: "bad", ...describeFailure(`${visibleText(pane.name)} was not ended`, error) });
-    }
-  }
+  // Terminals that had ended before may still be of interest, so only those ended here are forgotten.
+  for (const pane of panes)
+    if (runs(pane)) await attempt(`${visibleText(pane.name)} was not ended`, () => endAndForget(pane));
   close(panes);
 }
 
@@ -58,7 +51,7 @@ async function endAndForget(pane: PaneLayout): Promise<void> {
   await remote.detach({ forget: true });
 }
 
-/** Asks what is to become of a terminal that is closed. */
+/** Asks whether to end a terminal that is closed, or to leave it running. */
 export function ClosingQuestion() {
   const panes = asked.value;
   if (panes === undefined) return null;
@@ -72,8 +65,9 @@ export function ClosingQuestion() {
     <Dialog title={`Close ${what}?`} onClose={() => answer()}>
       <div class="dialog-text">
         <p>
-          {panes.length === 1 ? "It still runs" : "They still run"}. Left running, you and others find{" "}
-          {panes.length === 1 ? "it" : "them"} again under Terminals, also tomorrow.
+          {panes.length === 1 ? "It is" : "They are"} still running. If you leave{" "}
+          {panes.length === 1 ? "it" : "them"} running, you and others can come back under Terminals, even
+          tomorrow.
         </p>
       </div>
       <footer class="dialog-actions term-closing">

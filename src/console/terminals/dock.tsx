@@ -5,10 +5,12 @@ import { ExecError } from "../../client/browser.ts";
 import { describeError } from "../connection/describe-error.ts";
 import { useHost } from "../connection/use-host.ts";
 import { useCommands } from "../frame/commands.ts";
+import { readStored } from "../frame/read-stored.ts";
 import { navigate } from "../frame/router.ts";
 import { IconButton } from "../ui/button.tsx";
 import { ErrorBox } from "../ui/error-box.tsx";
 import { Icon } from "../ui/icon.tsx";
+import { Keys } from "../ui/keys.tsx";
 import { followPointer } from "./follow-pointer.ts";
 import type { PaneLayout } from "./layout.ts";
 import { loginShell, startTerminal } from "./start-terminal.ts";
@@ -16,13 +18,14 @@ import type { TerminalPaneProps } from "./terminal-pane.tsx";
 
 const NAME = "console";
 const PANE: PaneLayout = { kind: "pane", name: NAME, mode: "control" };
-const KEY = "exec-server-dock";
+const KEY = "exec-server-terminal-dock";
 const HEIGHT = { least: 120, usual: 280, step: 24 };
 
-/** xterm.js is loaded beside the rest, not with it. */
-const loading = import("./terminal-pane.tsx");
+/** xterm.js is loaded in parallel with what is below the view, and only on demand. */
+const loadPane = () => import("./terminal-pane.tsx");
+if (storedDock().isOpen) loadPane().catch(() => {}); // Said when it is shown.
 
-/** One terminal that is ready, below something else. */
+/** One terminal that is always at hand, below a view. It starts when the user first opens it. */
 export function TerminalDock() {
   const host = useHost();
   const stored = storedDock();
@@ -38,20 +41,23 @@ export function TerminalDock() {
     if (!isOpen.value) return;
     failure.value = undefined;
     const ready = async (): Promise<void> => {
-      const [{ TerminalPane }] = await Promise.all([loading, makeReady(host)]);
+      const [{ TerminalPane }] = await Promise.all([loadPane(), makeReady(host)]);
       Pane.value = TerminalPane;
     };
     ready().catch((error: unknown) => {
       failure.value = error;
     });
   }, [isOpen.value]);
+  /** Just opened, so that the next keys belong there. */
+  const isAsked = useRef(false);
   const toggle = (): void => {
+    isAsked.current = !isOpen.value;
     isOpen.value = !isOpen.value;
   };
   useCommands(() => [
     {
       id: "dock",
-      title: "Show or hide the terminal below",
+      title: "Show or hide the terminal panel",
       group: "Terminals",
       keys: "Ctrl+Shift+Y",
       run: toggle,
@@ -89,40 +95,44 @@ export function TerminalDock() {
         />
       ) : null}
       <header class="term-dock-head">
-        <button class="term-dock-toggle" type="button" aria-expanded={isOpen.value} onClick={toggle}>
+        <button
+          class="term-dock-toggle"
+          type="button"
+          aria-expanded={isOpen.value}
+          title={isOpen.value ? "Hide the terminal" : "Open a terminal"}
+          onClick={toggle}
+        >
           <Icon name={isOpen.value ? "chevron-down" : "chevron-right"} />
           Terminal
+          <Keys keys="Ctrl+Shift+Y" />
         </button>
-        <IconButton icon="split" label="Open it under Terminals" onClick={() => navigate(`/t/${NAME}`)} />
+        {isOpen.value ? (
+          <IconButton icon="split" label="Open under Terminals" onClick={() => navigate(`/t/${NAME}`)} />
+        ) : null}
       </header>
       {!isOpen.value ? null : failure.value !== undefined ? (
         <div class="term-dock-failed">
           <ErrorBox {...describeError(failure.value)} />
         </div>
       ) : Pane.value === undefined ? null : (
-        <Pane.value pane={PANE} hasFocus={false} />
+        <Pane.value pane={PANE} hasFocus={isAsked.current} />
       )}
     </section>
   );
 }
 
-/** Starts the terminal unless it is there. Who may not start one may still look at it. */
+/** Starts the terminal unless it exists. A user who may not start one may still follow it. */
 async function makeReady(host: ReturnType<typeof useHost>): Promise<void> {
   try {
     await startTerminal(host, NAME, loginShell(host));
   } catch (error) {
-    const isThere =
-      error instanceof ExecError && ["ALREADY_EXISTS", "PERMISSION_DENIED"].includes(error.code);
-    if (!isThere) throw error;
+    const exists = error instanceof ExecError && ["ALREADY_EXISTS", "PERMISSION_DENIED"].includes(error.code);
+    if (!exists) throw error;
   }
 }
 
 function storedDock(): { readonly isOpen: boolean; readonly height: number } {
-  try {
-    const { isOpen, height } = JSON.parse(localStorage.getItem(KEY) ?? "{}") as Record<string, unknown>;
-    const isHeight = typeof height === "number" && height >= HEIGHT.least;
-    return { isOpen: isOpen !== false, height: isHeight ? height : HEIGHT.usual };
-  } catch {
-    return { isOpen: true, height: HEIGHT.usual };
-  }
+  const { isOpen, height } = (readStored(localStorage, KEY) ?? {}) as Record<string, unknown>;
+  const isHeight = typeof height === "number" && height >= HEIGHT.least;
+  return { isOpen: isOpen === true, height: isHeight ? height : HEIGHT.usual };
 }

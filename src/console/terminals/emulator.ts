@@ -4,6 +4,7 @@ import { Unicode11Addon } from "@xterm/addon-unicode11";
 import { WebLinksAddon } from "@xterm/addon-web-links";
 import { Terminal } from "@xterm/xterm";
 import { boundedGrid, boundEmulator } from "../../base/emulator-bounds.ts";
+import { keepInverseReadable } from "./inverse-text.ts";
 import { openLink } from "./links.ts";
 import { clearAfter } from "./sequences.ts";
 import { fontSize, screenReader } from "./settings.ts";
@@ -16,7 +17,7 @@ const SCROLLBACK = 10_000;
 const CONTRAST = 4.5;
 const LEAST: GridSize = { cols: 2, rows: 1 };
 /** Smaller text is hard to read. */
-const LEAST_FONT_PX = 9;
+const MIN_FONT_PX = 9;
 const FONT_STEP_PX = 0.5;
 /** Titles, colours and links of programs: longer ones are ignored, because xterm.js takes minutes for some. */
 const STRINGS = [0, 1, 2, 4, 8, 10, 11, 12, 104, 110, 111, 112];
@@ -38,13 +39,13 @@ export class Emulator implements TerminalSurface {
   onFault: () => void = () => {};
   /** Gets the target of the link under the mouse. */
   onHover: (address: string | undefined) => void = () => {};
-  /** Whether what was shown last is above the screen already. */
+  /** Whether the previous screen has already been moved above this one. */
   isAside = false;
   readonly #fit = new FitAddon();
   #element: HTMLElement;
   #finder: Promise<SearchAddon> | undefined;
   #isClipped = false;
-  /** Where the cursor was when the page last scrolled to it. */
+  /** Position of the cursor when the page last scrolled to it. */
   #shownCursor = "";
   readonly #writes: SlicedWrites;
 
@@ -61,13 +62,13 @@ export class Emulator implements TerminalSurface {
       fontFamily: getComputedStyle(element).getPropertyValue("--font-code"),
       fontSize: fontSize.value,
       lineHeight: 1.15,
-      // It would report faults of programs on the browser's console.
+      // It would log faults of programs to the browser's console.
       logLevel: "off",
       minimumContrastRatio: CONTRAST,
       screenReaderMode: screenReader.value,
       scrollback: SCROLLBACK,
       theme: terminalColours(),
-      // Links that a program has written. What they show can be anything, so the real target is shown under the mouse.
+      // Links that a program has written. Their text can be anything, so the real target is shown on hover.
       linkHandler: { ...links, activate: (_event, text) => openLink(text), allowNonHttpProtocols: false },
     });
     const webLinks = new WebLinksAddon((_event, text) => openLink(text), links);
@@ -81,6 +82,7 @@ export class Emulator implements TerminalSurface {
     this.terminal.parser.registerOscHandler(52, () => true);
     this.#surviveFaults();
     this.terminal.open(element);
+    keepInverseReadable(this.terminal);
   }
 
   get cols(): number {
@@ -106,7 +108,7 @@ export class Emulator implements TerminalSurface {
     for (let excess = markers.length - MAX_MARKERS; excess > 0; excess -= 1) markers[0]?.dispose();
   }
 
-  /** An error while it reads would stop it for ever: it keeps the piece that it failed on, and waits for its end. */
+  /** An error while it parses would stop it forever: it keeps the piece that it failed on, and waits for its end. */
   #surviveFaults(): void {
     const { _inputHandler: input } = (this.terminal as unknown as { _core: Core })._core;
     const parse = input.parse.bind(input);
@@ -120,7 +122,7 @@ export class Emulator implements TerminalSurface {
     };
   }
 
-  /** What finds text. It is loaded when somebody searches. */
+  /** The search addon, loaded on demand. */
   finder(): Promise<SearchAddon> {
     this.#finder ??= this.#loadFinder();
     return this.#finder;
@@ -144,7 +146,7 @@ export class Emulator implements TerminalSurface {
     this.write(clearAfter(this.terminal.rows, notice));
   }
 
-  /** Is shown in another place, with all that is on it. */
+  /** Moves the terminal to another element, with everything on its screen. */
   move(element: HTMLElement): void {
     this.#element = element;
     element.append(this.terminal.element!);
@@ -170,7 +172,7 @@ export class Emulator implements TerminalSurface {
       return room === undefined || (room.cols >= cols && room.rows >= rows);
     };
     const usual = fontSize.value;
-    for (let size = usual; size >= Math.min(usual, LEAST_FONT_PX); size -= FONT_STEP_PX) {
+    for (let size = usual; size >= Math.min(usual, MIN_FONT_PX); size -= FONT_STEP_PX) {
       options.fontSize = size;
       if (fits()) return;
     }
@@ -178,13 +180,13 @@ export class Emulator implements TerminalSurface {
     this.#clip(true);
   }
 
-  /** Scrolls a screen that is larger than its place to the cursor, if that has moved. */
+  /** Scrolls a screen that is larger than its element to the cursor, if the cursor has moved. */
   showCursor(): void {
     const { cursorX, cursorY, baseY, viewportY } = this.terminal.buffer.active;
-    const place = `${cursorX} ${cursorY} ${baseY} ${this.#element.clientWidth} ${this.#element.clientHeight}`;
+    const cursor = `${cursorX} ${cursorY} ${baseY} ${this.#element.clientWidth} ${this.#element.clientHeight}`;
     const screen = this.#element.querySelector(".xterm-screen");
-    if (!this.#isClipped || place === this.#shownCursor || viewportY !== baseY || screen === null) return;
-    this.#shownCursor = place;
+    if (!this.#isClipped || cursor === this.#shownCursor || viewportY !== baseY || screen === null) return;
+    this.#shownCursor = cursor;
     const { rows, cols } = this.terminal;
     const whole = screen.getBoundingClientRect();
     const room = this.#element.getBoundingClientRect();
@@ -196,7 +198,7 @@ export class Emulator implements TerminalSurface {
     });
   }
 
-  /** Whether only a part of the screen can be seen, which then scrolls. */
+  /** Sets whether only a part of the screen can be seen, which then scrolls. */
   #clip(isClipped: boolean): void {
     this.#isClipped = isClipped;
     this.#element.toggleAttribute("data-clipped", isClipped);
@@ -210,8 +212,8 @@ export class Emulator implements TerminalSurface {
   }
 }
 
-/** By how much something at a place is outside of a room, with as much of a margin as it is large. */
-function beyond(place: number, size: number, room: number): number {
-  if (place < size) return place - size;
-  return Math.max(0, place + 2 * size - room);
+/** Distance of a box at an offset from the visible area, with a margin of one box. */
+function beyond(offset: number, size: number, room: number): number {
+  if (offset < size) return offset - size;
+  return Math.max(0, offset + 2 * size - room);
 }

@@ -1,3 +1,5 @@
+import { joinBytes } from "../../base/join-bytes.ts";
+
 /** The server keeps 1 MiB by default. */
 const MAX_BYTES = 2 * 1024 * 1024;
 const LINE_FEED = 0x0a;
@@ -5,7 +7,7 @@ const LINE_FEED = 0x0a;
 // oxlint-disable-next-line no-control-regex
 const SWITCH = /\x1b\[\?(?:1049|1047|47)([hl])/;
 
-/** Output from before the screen was painted: it fills what is above the screen. */
+/** Output from before the screen was painted: it fills the scrollback. */
 export class History {
   #pieces: Uint8Array[] = [];
   #bytes = 0;
@@ -20,7 +22,7 @@ export class History {
     }
   }
 
-  /** Output is missing here. What was before it cannot be continued. */
+  /** Marks missing output, before which nothing can be continued. */
   cut(): void {
     this.#pieces = [];
     this.#bytes = 0;
@@ -28,34 +30,20 @@ export class History {
   }
 
   /**
-   * What can be written to an empty terminal. If the beginning is missing, it starts with a whole line, and not on the
-   * alternate screen, whose drawings have no place above the screen.
+   * Output to write to an empty terminal. If the beginning is missing, it starts with a whole line, and not on the
+   * alternate screen, whose drawings do not belong into the scrollback.
    */
   take({ isAlternate }: { readonly isAlternate: boolean }): Uint8Array {
-    const all = joined(this.#pieces, this.#bytes);
+    const all = joinBytes(this.#pieces);
     const isWhole = this.#isWhole;
     this.#pieces = [];
     this.#bytes = 0;
     if (isWhole) return all;
     // Each byte is a character, so that places in the text are places in the bytes.
-    const first = SWITCH.exec(latin1(all));
+    const first = SWITCH.exec(new TextDecoder("latin1").decode(all));
     if (first === null && isAlternate) return all.subarray(all.length);
     if (first?.[1] === "l") return all.subarray(first.index + first[0].length);
     const lineEnd = all.indexOf(LINE_FEED);
     return lineEnd < 0 ? all.subarray(all.length) : all.subarray(lineEnd + 1);
   }
-}
-
-function joined(pieces: readonly Uint8Array[], length: number): Uint8Array {
-  const all = new Uint8Array(length);
-  let index = 0;
-  for (const piece of pieces) {
-    all.set(piece, index);
-    index += piece.length;
-  }
-  return all;
-}
-
-function latin1(bytes: Uint8Array): string {
-  return new TextDecoder("latin1").decode(bytes);
 }

@@ -1,36 +1,32 @@
 import { signal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
 import type { Host, ListedProcess } from "../../client/browser.ts";
 import { serverLink } from "../connection/server-link.ts";
+import { useHost } from "../connection/use-host.ts";
+import { usePolled } from "../ui/use-polled.ts";
 import type { TerminalAddress } from "./terminal-session.ts";
 
 const EVERY_MS = 2000;
 
-/** A list of kept terminals, and when it was asked for. */
+/** A list of kept terminals, and the time of its request. */
 export interface ListedTerminals {
   readonly terminals: readonly ListedProcess[];
   readonly askedMs: number;
 }
 
-/** The kept terminals of the server, as far as somebody shows them. */
+/** The kept terminals of the server, current while a view shows them. */
 export const keptTerminals = signal<ListedTerminals | undefined>(undefined);
-
-let watchers = 0;
-let timer: ReturnType<typeof setTimeout> | undefined;
 
 /** Keeps the list current for as long as the component is shown. */
 export function useKeptTerminals(): void {
-  useEffect(() => {
-    watchers += 1;
-    if (watchers === 1) void poll();
-    return () => {
-      watchers -= 1;
-      if (watchers === 0) clearTimeout(timer);
-    };
-  }, []);
+  const host = useHost();
+  const refresh = async (): Promise<void> => {
+    // The banner reports the connection; a server without the list has no numbers to show.
+    if (serverLink.isConnected.value) await refreshTerminals(host);
+  };
+  usePolled(refresh, { everyMs: EVERY_MS, deps: [host] });
 }
 
-/** Asks for the list now. */
+/** Refreshes the list now. */
 export async function refreshTerminals(host: Host): Promise<readonly ListedProcess[]> {
   const askedMs = performance.now();
   const listed = await host.processes({ scope: "kept" });
@@ -39,21 +35,9 @@ export async function refreshTerminals(host: Host): Promise<readonly ListedProce
   return terminals;
 }
 
-async function poll(): Promise<void> {
-  const host = serverLink.host.value;
-  // A page that nobody sees needs no news.
-  if (host !== undefined && serverLink.isConnected.value && !document.hidden)
-    await refreshTerminals(host).catch(() => {
-      // The banner reports the connection; a server without the list has no numbers to show.
-    });
-  clearTimeout(timer);
-  if (watchers > 0) timer = setTimeout(() => void poll(), EVERY_MS);
-}
-
 /** The listed process of an address. */
-export function findTerminal(
-  { terminals }: ListedTerminals,
-  { name, owner }: TerminalAddress,
-): ListedProcess | undefined {
-  return terminals.find((listed) => listed.name === name && (owner === undefined || listed.owner === owner));
+export function findTerminal({ name, owner }: TerminalAddress): ListedProcess | undefined {
+  return keptTerminals.value?.terminals.find(
+    (listed) => listed.name === name && (owner === undefined || listed.owner === owner),
+  );
 }

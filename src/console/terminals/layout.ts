@@ -20,7 +20,7 @@ export type LayoutNode = PaneLayout | SplitLayout;
 
 export interface TabLayout {
   readonly id: number;
-  /** Given by a person. Default: what the focused terminal calls itself. */
+  /** Set by the user. Default: the title of the focused terminal. */
   readonly title?: string | undefined;
   readonly root: LayoutNode;
   /** The pane that has the keyboard. */
@@ -36,9 +36,9 @@ export interface Layout {
 
 export const NO_LAYOUT: Layout = { tabs: [], current: undefined };
 
-const LEAST_SHARE = 0.1;
+const MIN_SHARE = 0.1;
 
-/** Tells terminals apart: owners may have the same names. */
+/** Identifies a terminal: different owners may use the same names. */
 export function terminalKey({ owner, name }: TerminalAddress): string {
   return owner === undefined ? name : `${owner}/${name}`;
 }
@@ -56,7 +56,7 @@ export function focusedPane(layout: Layout): PaneLayout | undefined {
   return tab && panesOf(tab.root).find((pane) => terminalKey(pane) === tab.focus);
 }
 
-/** Where a terminal is shown. */
+/** The tab that shows a terminal. */
 function tabOf(layout: Layout, key: string): TabLayout | undefined {
   return layout.tabs.find(({ root }) => panesOf(root).some((pane) => terminalKey(pane) === key));
 }
@@ -135,7 +135,7 @@ export function closePane(layout: Layout, key: string): Layout {
 
 /** Moves the border between two parts of a tab. `path` says which: the first or second part of each split on the way. */
 export function moveBorder(layout: Layout, id: number, path: readonly Side[], share: number): Layout {
-  const bounded = Math.min(1 - LEAST_SHARE, Math.max(LEAST_SHARE, share));
+  const bounded = Math.min(1 - MIN_SHARE, Math.max(MIN_SHARE, share));
   return changeTab(layout, id, (tab) => ({ ...tab, root: withShare(tab.root, path, bounded) }));
 }
 

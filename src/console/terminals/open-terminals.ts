@@ -1,6 +1,7 @@
 import { effect, signal } from "@preact/signals";
 import type { Host } from "../../client/browser.ts";
-import { describeFailure, NOT_CONNECTED } from "../connection/describe-error.ts";
+import { attempt } from "../connection/attempt.ts";
+import { NOT_CONNECTED } from "../connection/describe-error.ts";
 import { serverLink } from "../connection/server-link.ts";
 import { toast } from "../ui/toast.tsx";
 import {
@@ -12,7 +13,7 @@ import {
   split,
   type SplitLayout,
 } from "./layout.ts";
-import { paneModels } from "./pane-model.tsx";
+import { paneModels } from "./pane-model.ts";
 import { loginShell, startNamed } from "./start-terminal.ts";
 import { storedLayout, storeLayout } from "./stored-layout.ts";
 
@@ -32,7 +33,7 @@ export async function openNew(host: Host, direction?: SplitLayout["direction"]):
     return;
   }
   isStarting.value = true;
-  try {
+  await attempt("The terminal was not started", async () => {
     const beside = focusedPane(layout.value);
     const size = beside && paneModels.value.get(terminalKey(beside))?.grid.value;
     const name = await startNamed(host, loginShell(host), size);
@@ -41,9 +42,6 @@ export async function openNew(host: Host, direction?: SplitLayout["direction"]):
       direction === undefined || beside === undefined
         ? show(layout.value, pane)
         : split(layout.value, terminalKey(beside), { direction, pane });
-  } catch (error) {
-    toast({ kind: "bad", ...describeFailure("The terminal was not started", error) });
-  } finally {
-    isStarting.value = false;
-  }
+  });
+  isStarting.value = false;
 }

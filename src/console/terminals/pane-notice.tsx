@@ -1,30 +1,28 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import type { ExitReport } from "../../client/browser.ts";
-import { describeError, describeFailure } from "../connection/describe-error.ts";
+import { attempt } from "../connection/attempt.ts";
+import { describeError } from "../connection/describe-error.ts";
 import { isAllowed, serverLink } from "../connection/server-link.ts";
 import { useHost } from "../connection/use-host.ts";
 import { pathTo } from "../frame/router.ts";
 import { Badge } from "../ui/badge.tsx";
 import { Button } from "../ui/button.tsx";
-import { toast } from "../ui/toast.tsx";
 import { visibleText } from "../../base/visible-text.ts";
-import { lastCommand } from "./last-commands.ts";
 import { terminalKey, type PaneLayout } from "./layout.ts";
-import type { PaneModel } from "./pane-model.tsx";
+import type { PaneModel } from "./pane-model.ts";
 import { startAgain } from "./start-terminal.ts";
 
 export interface PaneNoticeProps {
   readonly model: PaneModel;
   readonly pane: PaneLayout;
-  readonly isReadOnly: boolean;
   readonly onClose: (() => void) | undefined;
   readonly onMode: ((mode: PaneLayout["mode"]) => void) | undefined;
   readonly onStarted: () => void;
 }
 
-/** What there is to say about a terminal, below its screen: that it has ended, that one only looks, whose size it has. */
-export function PaneNotice({ model, pane, isReadOnly, onClose, onMode, onStarted }: PaneNoticeProps) {
+/** A notice below the screen: that the terminal has ended, is read-only, or has the size of another window. */
+export function PaneNotice({ model, pane, onClose, onMode, onStarted }: PaneNoticeProps) {
   const host = useHost();
   const isStarting = useSignal(false);
   const state = model.state.value;
@@ -32,13 +30,8 @@ export function PaneNotice({ model, pane, isReadOnly, onClose, onMode, onStarted
   const isBusy = isStarting.value || !serverLink.isConnected.value;
   const act = async (failure: string, work: () => Promise<void>): Promise<void> => {
     isStarting.value = true;
-    try {
-      await work();
-    } catch (error) {
-      toast({ kind: "bad", ...describeFailure(`${visibleText(pane.name)} was not ${failure}`, error) });
-    } finally {
-      isStarting.value = false;
-    }
+    await attempt(`${visibleText(pane.name)} was not ${failure}`, work);
+    isStarting.value = false;
   };
   const again = isAllowed("start") ? (
     <Button
@@ -48,7 +41,7 @@ export function PaneNotice({ model, pane, isReadOnly, onClose, onMode, onStarted
       onClick={() =>
         void act("started again", async () => {
           model.leaveScreen();
-          await startAgain(host, pane.name, lastCommand(terminalKey(pane)), model.grid.value);
+          await startAgain(host, pane, model.grid.value);
           onStarted();
         })
       }
@@ -65,7 +58,7 @@ export function PaneNotice({ model, pane, isReadOnly, onClose, onMode, onStarted
             {again}
             <Button
               icon="trash"
-              title="Its output is gone then, and its name is free"
+              title="Deletes its output and frees its name"
               disabled={isBusy}
               onClick={() =>
                 void act("forgotten", async () => {
@@ -87,19 +80,14 @@ export function PaneNotice({ model, pane, isReadOnly, onClose, onMode, onStarted
         ? "The server was restarted, and the terminal ended with it."
         : "The server has no terminal of this name.";
     return (
-      <Notice text={`${visibleText(pane.name)} is not there any more. ${why}`} isBad>
+      <Notice text={`${visibleText(pane.name)} is gone. ${why}`} isBad>
         {pane.owner === undefined && pane.mode === "control" ? again : null}
         {close}
       </Notice>
     );
   }
   if (state.kind === "lost")
-    return (
-      <Notice
-        text="There is no connection to the server: what you type goes nowhere until it is back."
-        isBad
-      />
-    );
+    return <Notice text="Not connected to the server: your keys are not sent until it is back." isBad />;
   if (state.kind === "unsuitable")
     return (
       <Notice text={`${visibleText(pane.name)} does not run on a terminal.`}>
@@ -120,10 +108,10 @@ export function PaneNotice({ model, pane, isReadOnly, onClose, onMode, onStarted
       </Notice>
     );
   }
-  if (isReadOnly)
+  if (model.isReadOnly)
     return (
       <Notice
-        text="You only look on: what you type goes nowhere."
+        text="You are only watching: your keys are not sent."
         badge={<Badge kind="accent">Read-only</Badge>}
       >
         {pane.mode === "follow" && onMode !== undefined ? (
@@ -137,7 +125,7 @@ export function PaneNotice({ model, pane, isReadOnly, onClose, onMode, onStarted
     const { cols, rows } = model.grid.value;
     return (
       <Notice
-        text={`${cols} × ${rows}, the window of the person who typed last. Type, and it takes the size of yours.`}
+        text={`${cols} × ${rows}, the window of the person who typed last. Type to resize it to yours.`}
       />
     );
   }
@@ -162,8 +150,8 @@ function Notice({ text, isBad = false, badge, children }: NoticeProps) {
 }
 
 function endText({ exitCode, signal, timedOut, killedBy }: ExitReport): string {
-  if (timedOut === true) return "Ended: its time was over.";
+  if (timedOut === true) return "Ended: timed out.";
   if (signal !== undefined)
-    return `Ended by ${visibleText(signal)}${killedBy === "client" ? ", as somebody asked" : ""}.`;
-  return exitCode === null ? "Ended." : `Ended with status ${exitCode}.`;
+    return `Ended by ${visibleText(signal)}${killedBy === "client" ? ", on request" : ""}.`;
+  return exitCode === null ? "Ended." : `Exited with status ${exitCode}.`;
 }

@@ -2,14 +2,14 @@
 // oxlint-disable-next-line no-control-regex
 const CONTROL = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x80-\x9f]/g;
 const BRACKETS = { open: "\u001b[200~", close: "\u001b[201~" };
-/** What begins sequences of keys, as two characters or as one. */
+/** Start of key sequences, as two characters or as one. */
 // oxlint-disable-next-line no-control-regex
 const ESCAPE = /\x1b|\x9b/g;
 
-/** What is in a text that somebody wants to paste. */
+/** Properties of pasted text. */
 export interface PasteContents {
   readonly lines: number;
-  /** Whether a line has an end, which is the Enter key. */
+  /** Whether it contains a line ending, which acts as the Enter key. */
   readonly enters: boolean;
   readonly controls: number;
 }
@@ -21,16 +21,16 @@ export function contentsOf(text: string): PasteContents {
   return { lines: lines.length - (isEnded ? 1 : 0), enters, controls: text.match(CONTROL)?.length ?? 0 };
 }
 
-/** Whether to ask first. A program that knows what is pasted runs no line of it, but it obeys control characters. */
+/** Whether to ask first. A program that recognizes pastes does not run their lines, but it obeys control characters. */
 export function mustAsk({ enters, controls }: PasteContents, { bracketed }: { bracketed: boolean }): boolean {
   return controls > 0 || (enters && !bracketed);
 }
 
-/** What a terminal sends for a pasted text. */
+/** The bytes that a terminal sends for pasted text. */
 export function pasted(text: string, { bracketed }: { bracketed: boolean }): string {
   const typed = text.replace(/\r\n|\n/g, "\r");
   if (!bracketed) return typed;
-  // A text that ends the paste by itself would be typed from there on. Taking only the end mark out can make another one
-  // of what is around it.
+  // Text that ends the paste would be typed from there on. Removing only the end mark could create another one from the
+  // text around it.
   return `${BRACKETS.open}${typed.replace(ESCAPE, "\u241b")}${BRACKETS.close}`;
 }

@@ -1,9 +1,10 @@
 import type { SearchAddon } from "@xterm/addon-search";
 import { useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { theme } from "../frame/theme.ts";
 import { IconButton } from "../ui/button.tsx";
 import { toast } from "../ui/toast.tsx";
-import type { PaneModel } from "./pane-model.tsx";
+import type { PaneModel } from "./pane-model.ts";
 import { terminalColours } from "./terminal-colours.ts";
 
 /** Finds text on the screen and above it. */
@@ -16,7 +17,7 @@ export function SearchBar({ model }: { readonly model: PaneModel }) {
     model.isSearching.value = false;
     model.focus();
   };
-  // Before the next key, which is meant for it.
+  // Before the next key, which belongs to it.
   useLayoutEffect(() => field.current?.focus(), []);
   useEffect(() => {
     model.emulator.finder().then(
@@ -24,7 +25,7 @@ export function SearchBar({ model }: { readonly model: PaneModel }) {
         search.value = loaded;
       },
       () => {
-        toast({ kind: "bad", text: "The search could not be loaded.", remedy: "Load the page again." });
+        toast({ kind: "bad", text: "The search could not be loaded.", remedy: "Reload the page." });
         close();
       },
     );
@@ -32,16 +33,16 @@ export function SearchBar({ model }: { readonly model: PaneModel }) {
   useEffect(() => {
     if (search.value === undefined) return undefined;
     const loaded = search.value;
-    const listener = loaded.onDidChangeResults((found) => {
-      results.value = found;
+    const listener = loaded.onDidChangeResults((changed) => {
+      results.value = changed;
     });
-    // What was typed meanwhile.
+    // Text typed in the meantime; and again in the colours of another theme.
     find("previous", true);
     return () => {
       listener.dispose();
       loaded.clearDecorations();
     };
-  }, [search.value]);
+  }, [search.value, theme.value]);
   const find = (way: "next" | "previous", incremental = false): void => {
     const text = field.current?.value ?? "";
     if (text === "") {
@@ -49,15 +50,15 @@ export function SearchBar({ model }: { readonly model: PaneModel }) {
       results.value = undefined;
       return;
     }
-    const { cursor, selectionBackground } = terminalColours();
+    const { match, currentMatch } = terminalColours();
     const options = {
       caseSensitive: isCaseSensitive.value,
       incremental,
       decorations: {
-        matchBackground: selectionBackground!,
-        matchOverviewRuler: selectionBackground!,
-        activeMatchBackground: cursor!,
-        activeMatchColorOverviewRuler: cursor!,
+        matchBackground: match,
+        matchOverviewRuler: match,
+        activeMatchBackground: currentMatch,
+        activeMatchColorOverviewRuler: currentMatch,
       },
     };
     if (way === "next") search.value?.findNext(text, options);
@@ -80,7 +81,7 @@ export function SearchBar({ model }: { readonly model: PaneModel }) {
           event.preventDefault();
         }}
       />
-      <span class="number term-search-count" role="status">
+      <span class="hint number term-search-count" role="status">
         {results.value === undefined
           ? ""
           : resultCount === 0
@@ -90,8 +91,8 @@ export function SearchBar({ model }: { readonly model: PaneModel }) {
       <button
         class="icon-button term-case"
         type="button"
-        aria-label="Upper and lower case are different"
-        title="Upper and lower case are different"
+        aria-label="Match case"
+        title="Match case"
         aria-pressed={isCaseSensitive.value}
         onClick={() => {
           isCaseSensitive.value = !isCaseSensitive.value;

@@ -1,14 +1,17 @@
 import { effect, signal } from "@preact/signals";
+import { readStored } from "../frame/read-stored.ts";
 
 const KEY = "exec-server-terminals";
 const SIZE = { least: 8, usual: 13, most: 28 };
 
-const stored = read();
+const stored = (readStored(localStorage, KEY) ?? {}) as Record<string, unknown>;
 
 /** In pixels. */
-export const fontSize = signal(stored.fontSize);
+export const fontSize = signal(
+  typeof stored["fontSize"] === "number" ? within(stored["fontSize"]) : SIZE.usual,
+);
 /** Screen readers also get the output, at some cost. */
-export const screenReader = signal(stored.screenReader);
+export const screenReader = signal(stored["screenReader"] === true);
 
 effect(() => {
   const settings = JSON.stringify({ fontSize: fontSize.value, screenReader: screenReader.value });
@@ -18,17 +21,6 @@ effect(() => {
 /** Makes text larger or smaller by steps; 0 is the usual size. */
 export function changeFontSize(steps: number): void {
   fontSize.value = steps === 0 ? SIZE.usual : within(fontSize.value + steps);
-}
-
-function read(): { readonly fontSize: number; readonly screenReader: boolean } {
-  let value: unknown;
-  try {
-    value = JSON.parse(localStorage.getItem(KEY) ?? "{}");
-  } catch {
-    // As if there was none.
-  }
-  const { fontSize: size, screenReader: reader } = (value ?? {}) as Record<string, unknown>;
-  return { fontSize: typeof size === "number" ? within(size) : SIZE.usual, screenReader: reader === true };
 }
 
 function within(size: number): number {

@@ -8,13 +8,13 @@ interface Write {
 }
 
 /**
- * Writes to xterm.js in slices, each when the one before is parsed. xterm.js looks at the clock between two writes, and
- * stops for a while when it has taken too long.
+ * Writes to xterm.js in slices, each once the previous one is parsed. xterm.js checks the clock between two writes, and
+ * pauses for a while after taking too long.
  */
 export class SlicedWrites {
   readonly #terminal: Omit<TerminalSurface, "resize">;
   readonly #afterSlice: () => void;
-  /** What is not parsed yet. The session limits it. */
+  /** Writes that are not parsed yet. The session limits them. */
   readonly #writes: Write[] = [];
 
   constructor(terminal: Omit<TerminalSurface, "resize">, afterSlice: () => void) {

@@ -14,7 +14,7 @@ import {
   type SplitLayout,
 } from "./layout.ts";
 import { layout } from "./open-terminals.ts";
-import { paneModels } from "./pane-model.tsx";
+import { paneModels } from "./pane-model.ts";
 import { TerminalPane } from "./terminal-pane.tsx";
 
 const STEP = 0.05;
@@ -22,7 +22,7 @@ const STEP = 0.05;
 export interface SplitPanesProps {
   readonly node: LayoutNode;
   readonly tab: number;
-  /** Where in the tab this is. */
+  /** Position in the tab. */
   readonly path: readonly Side[];
   /** Key of the pane that has the keyboard; undefined in a tab that is not shown. */
   readonly focused: string | undefined;
@@ -90,7 +90,7 @@ function Pane({ pane, focused, isAlone }: PaneProps) {
       {isAlone ? null : (
         <header class="term-cell-head">
           <span class="term-cell-name">{visibleText(pane.name)}</span>
-          <span class="term-cell-title">{title}</span>
+          <span class="term-cell-title one-line">{title}</span>
           <IconButton
             icon="close"
             label={`Close ${visibleText(pane.name)}`}

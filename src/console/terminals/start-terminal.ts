@@ -1,17 +1,21 @@
+import { effect } from "@preact/signals";
 import { ExecError, type Host } from "../../client/browser.ts";
-import { refreshTerminals } from "./kept-terminals.ts";
-import type { GridSize } from "./terminal-session.ts";
+import { pathFromUri } from "../frame/paths.ts";
+import { readStored } from "../frame/read-stored.ts";
+import { keptTerminals, refreshTerminals } from "./kept-terminals.ts";
+import { terminalKey } from "./layout.ts";
+import type { GridSize, TerminalAddress } from "./terminal-session.ts";
 
-/** What runs in a terminal. */
+/** The command of a terminal. */
 export interface TerminalCommand {
   readonly argv: readonly string[];
   /** Absolute. Default: the home of the server's user. */
   readonly cwd?: string | undefined;
 }
 
-/** What xterm.js understands. */
+/** Capabilities of xterm.js. */
 const VARIABLES = { TERM: "xterm-256color", COLORTERM: "truecolor" };
-const MOST_NAMES = 1000;
+const MAX_NAMES = 1000;
 
 /** The login shell of the server's user. */
 export function loginShell({ environment }: Host): TerminalCommand {
@@ -25,23 +29,23 @@ export async function startTerminal(
   command: TerminalCommand,
   { size, replace = false }: { readonly size?: GridSize | undefined; readonly replace?: boolean } = {},
 ): Promise<void> {
-  const cwd = command.cwd ?? homeOf(host);
+  const cwd = command.cwd ?? pathFromUri(host.environment?.userHomeDir);
   const started = await host.terminal(command.argv, {
     ...(cwd === undefined ? {} : { cwd }),
     env: VARIABLES,
     keep: { name, replace },
     ...(size === undefined ? {} : { cols: size.cols, rows: size.rows }),
-    // What a shell leaves in the background does not hold its terminal.
+    // Background processes of a shell do not keep its terminal open.
     ...(host.supports("process/start.closeOnExit") ? { closeOnExit: true } : {}),
   });
-  // Whoever shows it attaches. A second attachment would count among those who share the window.
+  // The pane attaches. A second attachment would count among those who share the window.
   await started.detach();
 }
 
 /** Starts a terminal under the first free name, and returns the name. */
 export async function startNamed(host: Host, command: TerminalCommand, size?: GridSize): Promise<string> {
   const taken = new Set((await host.processes({ scope: "kept" })).map(({ name }) => name));
-  for (let number = 1; number <= MOST_NAMES; number += 1) {
+  for (let number = 1; number <= MAX_NAMES; number += 1) {
     const name = `shell-${number}`;
     if (taken.has(name)) continue;
     try {
@@ -49,29 +53,32 @@ export async function startNamed(host: Host, command: TerminalCommand, size?: Gr
       void refreshTerminals(host).catch(() => {});
       return name;
     } catch (error) {
-      // Somebody was faster.
+      // Another client took the name first.
       if (!(error instanceof ExecError && error.code === "ALREADY_EXISTS")) throw error;
     }
   }
   throw new ExecError("LIMIT_REACHED", "there are too many terminals");
 }
 
-/** Starts again what ran under a name, or a shell if that is not known any more. */
-export async function startAgain(
-  host: Host,
-  name: string,
-  last: TerminalCommand | undefined,
-  size: GridSize,
-): Promise<void> {
-  await startTerminal(host, name, last ?? loginShell(host), { size, replace: true });
-}
+/** The terminals' commands, so that they can be started again when the server has forgotten them. */
+const KEY = "exec-server-terminal-commands";
+const MAX_COMMANDS = 100;
 
-function homeOf({ environment }: Host): string | undefined {
-  const uri = environment?.userHomeDir;
-  if (typeof uri !== "string") return undefined;
-  try {
-    return decodeURIComponent(new URL(uri).pathname);
-  } catch {
-    return undefined;
+const lastCommands = new Map(readStored(sessionStorage, KEY) as [string, TerminalCommand][] | undefined);
+
+effect(() => {
+  const list = keptTerminals.value;
+  if (list === undefined) return;
+  for (const { name, argv, cwd } of list.terminals) {
+    if (name === undefined) continue;
+    lastCommands.delete(name);
+    lastCommands.set(name, { argv, cwd: pathFromUri(cwd) });
   }
+  sessionStorage.setItem(KEY, JSON.stringify([...lastCommands].slice(-MAX_COMMANDS)));
+});
+
+/** Starts again what ran in a terminal, or a shell if that is not known any more. */
+export async function startAgain(host: Host, pane: TerminalAddress, size: GridSize): Promise<void> {
+  const command = lastCommands.get(terminalKey(pane)) ?? loginShell(host);
+  await startTerminal(host, pane.name, command, { size, replace: true });
 }

@@ -1,34 +1,31 @@
+import { readStored } from "../frame/read-stored.ts";
 import { terminalKey, type Layout, type LayoutNode, NO_LAYOUT, panesOf, type TabLayout } from "./layout.ts";
 
-/** Of this tab of the browser: two tabs would take their terminals away from each other. */
+/** Stored per browser tab: two tabs would take each other's terminals. */
 const KEY = "exec-server-terminals-layout";
-const MOST_TABS = 50;
-const MOST_DEPTH = 12;
+const MAX_TABS = 50;
+const MAX_DEPTH = 12;
 
 export function storeLayout(layout: Layout): void {
   sessionStorage.setItem(KEY, JSON.stringify(layout));
 }
 
 export function storedLayout(): Layout {
-  try {
-    return parseLayout(JSON.parse(sessionStorage.getItem(KEY) ?? "null"));
-  } catch {
-    return NO_LAYOUT;
-  }
+  return parseLayout(readStored(sessionStorage, KEY));
 }
 
-/** What a stored value describes, without what makes no sense. */
+/** The layout that a stored value describes, without its invalid parts. */
 export function parseLayout(value: unknown): Layout {
   if (!isRecord(value) || !Array.isArray(value["tabs"])) return NO_LAYOUT;
   const seen = new Set<string>();
-  const tabs = value["tabs"].slice(0, MOST_TABS).flatMap((tab, index) => parseTab(tab, index + 1, seen));
+  const tabs = value["tabs"].slice(0, MAX_TABS).flatMap((tab, index) => parseTab(tab, index + 1, seen));
   const index = value["tabs"].findIndex((tab) => isRecord(tab) && tab["id"] === value["current"]);
   return { tabs, current: (tabs.find(({ id }) => id === index + 1) ?? tabs[0])?.id };
 }
 
 function parseTab(value: unknown, id: number, seen: Set<string>): readonly TabLayout[] {
   if (!isRecord(value)) return [];
-  const root = parseNode(value["root"], seen, MOST_DEPTH);
+  const root = parseNode(value["root"], seen, MAX_DEPTH);
   if (root === undefined) return [];
   const keys = panesOf(root).map((pane) => terminalKey(pane));
   const focus = keys.find((key) => key === value["focus"]) ?? keys[0]!;
@@ -42,12 +39,11 @@ function parseNode(value: unknown, seen: Set<string>, depth: number): LayoutNode
     const first = parseNode(value["first"], seen, depth - 1);
     const second = parseNode(value["second"], seen, depth - 1);
     if (first === undefined || second === undefined) return first ?? second;
-    const given = value["share"];
-    const share = typeof given === "number" && given > 0 && given < 1 ? given : 0.5;
+    const { share } = value;
     return {
       kind: "split",
       direction: value["direction"] === "down" ? "down" : "right",
-      share,
+      share: typeof share === "number" && share > 0 && share < 1 ? share : 0.5,
       first,
       second,
     };

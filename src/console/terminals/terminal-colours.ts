@@ -3,7 +3,7 @@ import type { ITheme } from "@xterm/xterm";
 const ANSI = ["black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"] as const;
 
 /** The colours of the page's tokens. xterm.js needs them as plain values. */
-export function terminalColours(): ITheme {
+export function terminalColours(): ITheme & { readonly match: string; readonly currentMatch: string } {
   const probe = document.createElement("span");
   probe.hidden = true;
   document.body.append(probe);
@@ -16,7 +16,9 @@ export function terminalColours(): ITheme {
     const [red, green, blue] = context.getImageData(0, 0, 1, 1).data;
     return `#${[red, green, blue].map((value) => value!.toString(16).padStart(2, "0")).join("")}`;
   };
-  const colours: Record<string, string> = {
+  const colours = {
+    match: token("match"),
+    currentMatch: token("match-current"),
     background: token("page"),
     foreground: token("text"),
     cursor: token("cursor"),
@@ -24,10 +26,11 @@ export function terminalColours(): ITheme {
     selectionBackground: token("selection"),
     selectionInactiveBackground: token("selection"),
   };
+  const palette: Record<string, string> = {};
   for (const name of ANSI) {
-    colours[name] = token(name);
-    colours[`bright${name[0]!.toUpperCase()}${name.slice(1)}`] = token(`bright-${name}`);
+    palette[name] = token(name);
+    palette[`bright${name[0]!.toUpperCase()}${name.slice(1)}`] = token(`bright-${name}`);
   }
   probe.remove();
-  return colours;
+  return { ...colours, ...palette };
 }

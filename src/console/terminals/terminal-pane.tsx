@@ -3,17 +3,25 @@ import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { useHost } from "../connection/use-host.ts";
 import { Progress } from "../ui/progress.tsx";
 import { terminalKey, type PaneLayout } from "./layout.ts";
-import { PaneModel } from "./pane-model.tsx";
+import { PaneModel } from "./pane-model.ts";
 import { PaneNotice } from "./pane-notice.tsx";
-import { PhoneKeys } from "./phone-keys.tsx";
 import { SearchBar } from "./search-bar.tsx";
+
+const KEYS = { Esc: "\u001b", Tab: "\t" };
+const ARROWS = [
+  ["←", "D", "Left"],
+  ["↓", "B", "Down"],
+  ["↑", "A", "Up"],
+  ["→", "C", "Right"],
+] as const;
+const CHARACTERS = ["|", "/", "-", "~"] as const;
 
 export interface TerminalPaneProps {
   readonly pane: PaneLayout;
   /** Takes the keyboard when it is opened, and when this becomes true. */
   readonly hasFocus: boolean;
   readonly onFocus?: () => void;
-  /** Shown in the pane when there is no such terminal any more, or it has ended. */
+  /** Shown in the pane when the terminal is gone or has ended. */
   readonly onClose?: () => void;
   /** Opens the same terminal in the other mode. */
   readonly onMode?: (mode: PaneLayout["mode"]) => void;
@@ -51,13 +59,12 @@ function OpenPane({
     model.value = opened;
     return () => opened.dispose();
   }, []);
-  // At once: what is typed next belongs to this pane.
+  // Immediately: the next keys belong to this pane.
   useLayoutEffect(() => {
     if (hasFocus) model.value?.focus();
   }, [hasFocus, model.value]);
   const shown = model.value;
   const state = shown?.state.value;
-  const isReadOnly = state !== undefined && "mode" in state && state.mode === "follow";
   return (
     <div
       class="term-pane"
@@ -82,17 +89,12 @@ function OpenPane({
           role="group"
           ref={room}
         />
-        {shown?.hovered.value === undefined ? null : <div class="term-link">{shown.hovered.value}</div>}
+        {shown?.hovered.value === undefined ? null : (
+          <div class="term-link one-line">{shown.hovered.value}</div>
+        )}
       </div>
       {shown === undefined ? null : (
-        <PaneNotice
-          model={shown}
-          pane={pane}
-          isReadOnly={isReadOnly}
-          onClose={onClose}
-          onMode={onMode}
-          onStarted={onStarted}
-        />
+        <PaneNotice model={shown} pane={pane} onClose={onClose} onMode={onMode} onStarted={onStarted} />
       )}
       {shown?.pasting.value === undefined ? null : (
         <Progress
@@ -102,7 +104,42 @@ function OpenPane({
           onStop={shown.pasting.value.stop}
         />
       )}
-      {shown === undefined || isReadOnly ? null : <PhoneKeys model={shown} />}
+      {shown === undefined || shown.isReadOnly ? null : <PhoneKeys model={shown} />}
+    </div>
+  );
+}
+
+/** Keys that the keyboard of a phone does not have. */
+function PhoneKeys({ model }: { readonly model: PaneModel }) {
+  const arrow = (letter: string): string =>
+    `\u001b${model.emulator.terminal.modes.applicationCursorKeysMode ? "O" : "["}${letter}`;
+  const key = (label: string, name: string, onClick: () => void, pressed?: boolean) => (
+    <button
+      key={label}
+      type="button"
+      aria-label={name}
+      aria-pressed={pressed}
+      // The terminal keeps the focus, and the phone its keyboard.
+      onPointerDown={(event) => event.preventDefault()}
+      onClick={onClick}
+    >
+      {label}
+    </button>
+  );
+  return (
+    <div class="term-keys" role="toolbar" aria-label="Keys">
+      {Object.entries(KEYS).map(([name, keys]) => key(name, name, () => model.press(keys)))}
+      {key(
+        "Ctrl",
+        "Ctrl, for the next key",
+        () => {
+          model.isControlHeld.value = !model.isControlHeld.value;
+          model.focus();
+        },
+        model.isControlHeld.value,
+      )}
+      {ARROWS.map(([label, letter, name]) => key(label, name, () => model.press(arrow(letter))))}
+      {CHARACTERS.map((character) => key(character, character, () => model.press(character)))}
     </div>
   );
 }

@@ -18,14 +18,14 @@ export interface GridSize {
 
 export type TerminalMode = "control" | "follow";
 
-/** Which kept process is meant. */
+/** Address of a kept process. */
 export interface TerminalAddress {
   readonly name: string;
   /** Default: this principal, or the only other one that has a process of that name. */
   readonly owner?: string | undefined;
 }
 
-/** What shows the screen: an emulator such as xterm.js. */
+/** The display of the screen: an emulator such as xterm.js. */
 export interface TerminalSurface extends GridSize {
   write(data: string | Uint8Array, parsed?: () => void): void;
   resize(cols: number, rows: number): void;
@@ -50,28 +50,28 @@ export interface TerminalSessionOptions extends TerminalAddress {
   readonly mode: TerminalMode;
   /** The size that there is room for. */
   readonly room: GridSize;
-  /** The surface shows something else: it stays above the screen, with this line below it. */
+  /** Moves the surface's current contents above the screen, with this line below them. */
   readonly above?: string;
   readonly onState: (state: TerminalState) => void;
 }
 
 /** Written to the emulator, but not parsed: at most this much, and less before more is written. */
-const MOST_UNPARSED = 256 * 1024;
+const MAX_UNPARSED_BYTES = 256 * 1024;
 const ENOUGH_PARSED = 64 * 1024;
-/** Input on its way. More is refused, or a page without a connection would collect it for ever. */
-const MOST_UNSENT = 64 * 1024 * 1024;
-/** With more input on its way, questions of a program that does not read the answers are not answered. */
-const MOST_UNSENT_REPLIES = 4 * 1024;
+/** Input in transit. More is refused, or a page without a connection would collect it forever. */
+const MAX_UNSENT_BYTES = 64 * 1024 * 1024;
+/** With more input in transit, a program that does not read the answers gets none. */
+const MAX_UNSENT_REPLY_BYTES = 4 * 1024;
 /** Typed before the terminal is open: at most this many characters. */
-const MOST_EARLY = 64 * 1024;
-/** A person who has typed just now is the one whose terminal answers a program's questions. */
+const MAX_EARLY_BYTES = 64 * 1024;
+/** The terminal of the user who typed last answers a program's questions. */
 const ANSWERS_MS = 10_000;
 const MISSING_OUTPUT = "… some output is missing here: there was more than could be shown …";
 
 /**
- * One kept terminal, shown on an emulator. The screen comes from the server's copy, what is above it from the output
- * that the server still has, and the rest from the events that follow. A lost connection is replaced by the library;
- * after a gap the screen is painted again.
+ * One kept terminal, shown on an emulator. The screen comes from the server's copy, the scrollback from the output that
+ * the server still has, and the rest from the events that follow. The library replaces a lost connection; after a gap
+ * the screen is repainted.
  */
 export class TerminalSession {
   readonly #host: Host;
@@ -96,7 +96,7 @@ export class TerminalSession {
   #typedMs = Number.NEGATIVE_INFINITY;
   /** When the size was last changed from here. */
   #sizedMs = Number.NEGATIVE_INFINITY;
-  /** How many connections are attached, as far as known. */
+  /** Number of attached connections, as far as known. */
   others = 0;
 
   constructor(host: Host, surface: TerminalSurface, options: TerminalSessionOptions) {
@@ -116,7 +116,7 @@ export class TerminalSession {
     return this.#unsent;
   }
 
-  /** Whether the window has the size of somebody else. */
+  /** Whether the window has someone else's size. */
   get isForeignSize(): boolean {
     return this.#state.kind === "open" && !isSameSize(this.#surface, this.#room);
   }
@@ -134,13 +134,13 @@ export class TerminalSession {
     }
   }
 
-  /** Passes on what a person typed, or what the emulator answers to a program. */
+  /** Sends what the user typed, or what the emulator replies to a program. */
   input(data: string): void {
     const reply = isReply(data);
-    if (reply && (this.#repeating > 0 || this.#unsent > MOST_UNSENT_REPLIES || !this.#answers())) return;
+    if (reply && (this.#repeating > 0 || this.#unsent > MAX_UNSENT_REPLY_BYTES || !this.#answers())) return;
     if (!reply) this.#typedMs = performance.now();
     if (!reply && this.#state.kind === "opening") {
-      if (this.#early.length + data.length <= MOST_EARLY) this.#early += data;
+      if (this.#early.length + data.length <= MAX_EARLY_BYTES) this.#early += data;
       return;
     }
     this.send(data).catch(() => {
@@ -153,19 +153,19 @@ export class TerminalSession {
     const remote = this.#remote;
     if (remote === undefined || this.#state.kind !== "open" || this.#mode !== "control") return;
     const bytes = typeof data === "string" ? new TextEncoder().encode(data) : data;
-    if (this.#unsent + bytes.length > MOST_UNSENT)
-      throw new ExecError("LIMIT_REACHED", "too much input waits to be sent to the terminal");
+    if (this.#unsent + bytes.length > MAX_UNSENT_BYTES)
+      throw new ExecError("LIMIT_REACHED", "too much input is waiting to be sent to the terminal");
     this.#unsent += bytes.length;
     try {
       await remote.write(bytes, options);
     } finally {
       this.#unsent -= bytes.length;
     }
-    // Who typed last decides about the size.
+    // The user who typed last decides the size.
     if (this.isForeignSize) await this.#resize(this.#room);
   }
 
-  /** There is room for another size now. */
+  /** The available space has changed. */
   fit(room: GridSize): void {
     if (isSameSize(room, this.#room)) return;
     this.#room = room;
@@ -177,7 +177,7 @@ export class TerminalSession {
     });
   }
 
-  /** The window has this size, as a list said that was asked for at `askedMs`. */
+  /** The window's size according to a list requested at `askedMs`. */
   async sizeIs(size: GridSize, askedMs: number): Promise<void> {
     const grid = boundedGrid(size);
     if (this.#state.kind !== "open" || askedMs < this.#sizedMs || isSameSize(grid, this.#surface)) return;
@@ -185,7 +185,7 @@ export class TerminalSession {
     await this.repaint();
   }
 
-  /** Shows what the server has, instead of what is shown. */
+  /** Replaces the shown contents with what the server has. */
   async repaint(): Promise<void> {
     if (this.#state.kind !== "open") return;
     const painted = this.#paint(CLEAR);
@@ -203,12 +203,12 @@ export class TerminalSession {
     await this.#remote?.detach({ forget: true });
   }
 
-  /** Stops showing it. The process goes on. */
+  /** Stops showing it. The process keeps running. */
   async close(): Promise<void> {
     this.#stop.abort();
     this.#parsed?.();
     await this.#remote?.detach().catch(() => {
-      // Without a connection there is nothing to detach.
+      // Without a connection, nothing is attached.
     });
   }
 
@@ -232,7 +232,7 @@ export class TerminalSession {
       if (this.#mode === "control" && !remote.isClosed) await this.#sendSize(room);
       const late = await this.#paintFirst(remote, events);
       this.#become({ kind: "open", mode: this.#mode });
-      // What was measured meanwhile.
+      // The size measured in the meantime.
       const measured = this.#room;
       this.#room = room;
       this.fit(measured);
@@ -245,7 +245,7 @@ export class TerminalSession {
     }
   }
 
-  /** Fills what is above the screen, paints the screen, and returns what is not output. */
+  /** Fills the scrollback, paints the screen, and returns events that are not output. */
   async #paintFirst(
     remote: RemoteProcess,
     events: AsyncIterableIterator<ProcessEvent>,
@@ -265,7 +265,7 @@ export class TerminalSession {
       seq = event.seq;
     }
     this.#nextSeq = screen.nextSeq;
-    this.#setGrid(screen);
+    this.#setGrid(screen.size);
     const isAlternate = ENTERS_ALTERNATE.test(new TextDecoder("latin1").decode(screen.paint));
     const { above } = this.#options;
     const before = above === undefined ? "" : clearAfter(this.#surface.rows, above);
@@ -290,17 +290,16 @@ export class TerminalSession {
     const { screen } = await this.#remote!.snapshot({ maxBytes: 0, paint: true });
     if (screen?.paint === undefined || screen.nextSeq === undefined || this.#stop.signal.aborted) return;
     this.#nextSeq = screen.nextSeq;
-    this.#setGrid(screen);
+    this.#setGrid(screen.size);
     await this.#repeat([clear, screen.paint]);
   }
 
-  #setGrid(screen: { readonly size?: GridSize | undefined }): void {
-    const { size } = screen;
+  #setGrid(size: GridSize | undefined): void {
     if (size !== undefined && !isSameSize(size, this.#surface)) this.#surface.resize(size.cols, size.rows);
   }
 
   async #resize(size: GridSize): Promise<void> {
-    if (!isSameSize(size, this.#surface)) this.#surface.resize(size.cols, size.rows);
+    this.#setGrid(size);
     await this.#sendSize(size);
   }
 
@@ -326,14 +325,14 @@ export class TerminalSession {
       this.#unparsed -= data.length;
       if (this.#unparsed <= ENOUGH_PARSED) this.#parsed?.();
     });
-    if (this.#unparsed < MOST_UNPARSED) return;
+    if (this.#unparsed < MAX_UNPARSED_BYTES) return;
     await new Promise<void>((resolve) => {
       this.#parsed = resolve;
     });
     this.#parsed = undefined;
   }
 
-  /** With several people on one terminal, one answers what a program asks, or it would get as many answers. */
+  /** With several users on one terminal, only one replies to a program, which would otherwise get several replies. */
   #answers(): boolean {
     return this.others === 0 || performance.now() - this.#typedMs < ANSWERS_MS;
   }
@@ -346,9 +345,9 @@ export class TerminalSession {
 
 /** Ends the process of a terminal, and waits for its end. */
 export async function endTerminal(remote: RemoteProcess): Promise<void> {
-  // As when a window is closed: shells ignore SIGTERM.
+  // Like closing a window: shells ignore SIGTERM.
   await remote.signal("SIGHUP").catch(() => {
-    // It has ended, or the server knows only Ctrl-C.
+    // It has ended, or the server supports only Ctrl-C.
   });
   await remote.terminate();
   await remote.closed;

@@ -1,25 +1,29 @@
 import { useSignalEffect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
+import { isAllowed } from "../connection/server-link.ts";
+import { useHost } from "../connection/use-host.ts";
 import { navigate } from "../frame/router.ts";
 import type { ViewProps } from "../frame/view.ts";
-import { paneAt, pathOf } from "./addresses.ts";
+import { NEW_TERMINAL, paneAt, pathOf } from "./addresses.ts";
 import { Chooser } from "./chooser.tsx";
 import { ClosingQuestion } from "./closing.tsx";
 import { useKeptTerminals } from "./kept-terminals.ts";
 import { focusedPane, terminalKey, show } from "./layout.ts";
-import { layout } from "./open-terminals.ts";
+import { layout, openNew } from "./open-terminals.ts";
 import { SplitPanes } from "./split-panes.tsx";
 import { TabBar } from "./tab-bar.tsx";
 import { useTerminalCommands } from "./terminal-commands.ts";
 
-/** Terminals in tabs and panes. The address names the one that has the keyboard. */
+/** Terminals in tabs and panes. The address names the focused one. */
 export default function TerminalsView({ path }: ViewProps) {
+  const host = useHost();
   useKeptTerminals();
   useTerminalCommands();
-  /** The address that the layout has asked for. It comes back late, when keys may have gone on to another tab. */
-  const told = useRef("");
+  /** The address that the layout has requested. It arrives late, when keys may have switched to another tab. */
+  const requested = useRef("");
   useEffect(() => {
-    if (path === told.current) return;
+    if (path === NEW_TERMINAL && isAllowed("start")) void openNew(host);
+    if (path === requested.current || path === NEW_TERMINAL) return;
     const named = paneAt(path);
     const shown = focusedPane(layout.value);
     if (named !== undefined && (shown === undefined || pathOf(shown) !== path))
@@ -30,11 +34,11 @@ export default function TerminalsView({ path }: ViewProps) {
     const shown = focusedPane(layout.value);
     // Not while the address is about to change the layout.
     if (!location.pathname.startsWith("/t")) return;
-    told.current = shown === undefined ? "/t" : pathOf(shown);
-    navigate(told.current, { replace: true });
+    requested.current = shown === undefined ? "/t" : pathOf(shown);
+    navigate(requested.current, { replace: true });
   });
   const { tabs, current } = layout.value;
-  // Emulators take long to make, so a page with many tabs makes those of a tab when it is first shown.
+  // Emulators are slow to create, so those of a tab are created when it is first shown.
   const seen = useRef(new Set<number>()).current;
   if (current !== undefined) seen.add(current);
   if (tabs.length === 0) return <Chooser />;

@@ -3,19 +3,19 @@ import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { Button } from "./button.tsx";
 import { Dialog } from "./dialog.tsx";
-import { Field } from "./field.tsx";
+import { Field, writeTo } from "./field.tsx";
 
 export interface TextQuestion {
   readonly title: string;
   readonly label: string;
   readonly hint?: string | undefined;
   readonly value?: string;
-  /** How much of the value is selected at first. Default: all. */
+  /** Length of the initial selection. Default: everything. */
   readonly selected?: number;
-  /** What the button does, as a verb. */
+  /** Label of the button, a verb. */
   readonly action: string;
   readonly text?: ComponentChildren;
-  /** What is wrong with a value; undefined if nothing is. */
+  /** Problem with a value; undefined if there is none. */
   readonly check?: (value: string) => string | undefined;
 }
 
@@ -25,7 +25,7 @@ interface Asked extends TextQuestion {
 
 const asked = signal<Asked | undefined>(undefined);
 
-/** Asks for a line of text; undefined if the person would rather not. */
+/** Asks for a line of text; undefined if the user cancels. */
 export function askText(question: TextQuestion): Promise<string | undefined> {
   asked.value?.answer(undefined);
   return new Promise((resolve) => {
@@ -43,14 +43,14 @@ function AskedText({ question }: { readonly question: Asked }) {
   const value = useSignal(question.value ?? "");
   const isTried = useSignal(false);
   const input = useRef<HTMLInputElement>(null);
-  // Before the next key, which is meant for it.
+  // Before the next key, which belongs to it.
   useLayoutEffect(() => {
     input.current?.focus();
     input.current?.setSelectionRange(0, question.selected ?? value.value.length);
   }, []);
-  const answer = (given: string | undefined): void => {
+  const answer = (text: string | undefined): void => {
     asked.value = undefined;
-    question.answer(given);
+    question.answer(text);
   };
   const error = question.check?.(value.value);
   return (
@@ -76,9 +76,7 @@ function AskedText({ question }: { readonly question: Asked }) {
                 autocomplete="off"
                 spellcheck={false}
                 value={value.value}
-                onInput={(event) => {
-                  value.value = event.currentTarget.value;
-                }}
+                onInput={writeTo(value)}
               />
             )}
           </Field>

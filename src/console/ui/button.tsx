@@ -13,52 +13,32 @@ export interface ButtonProps {
   readonly children: ComponentChildren;
 }
 
-export function Button({
-  onClick,
-  kind = "plain",
-  icon,
-  disabled,
-  title,
-  type,
-  pressed,
-  children,
-}: ButtonProps) {
+export function Button({ kind = "plain", icon, pressed, children, ...attributes }: ButtonProps) {
   return (
-    <button
-      class={`button ${kind}`}
-      type={type ?? "button"}
-      onClick={onClick}
-      disabled={disabled}
-      title={title}
-      aria-pressed={pressed}
-    >
+    <button type="button" {...attributes} class={`button ${kind}`} aria-pressed={pressed}>
       {icon === undefined ? null : <Icon name={icon} />}
       <span>{children}</span>
     </button>
   );
 }
 
-export interface IconButtonProps {
+export interface IconButtonProps extends Pick<ButtonProps, "onClick" | "disabled" | "pressed"> {
   readonly icon: IconName;
-  /** What it does, for those who do not see the icon, and as its tooltip. */
+  /** Its action, for screen readers and as its tooltip. */
   readonly label: string;
-  readonly onClick?: (event: MouseEvent) => void;
-  readonly disabled?: boolean;
-  readonly pressed?: boolean;
   /** Keys that do the same, for the tooltip. */
   readonly keys?: string;
 }
 
-export function IconButton({ icon, label, onClick, disabled, pressed, keys }: IconButtonProps) {
+export function IconButton({ icon, label, pressed, keys, ...attributes }: IconButtonProps) {
   return (
     <button
+      {...attributes}
       class="icon-button"
       type="button"
       aria-label={label}
       aria-pressed={pressed}
       title={keys === undefined ? label : `${label} (${keys})`}
-      onClick={onClick}
-      disabled={disabled}
     >
       <Icon name={icon} />
     </button>

@@ -5,7 +5,10 @@ export function commandLine(argv: readonly string[]): string {
   return argv.map((word) => (PLAIN.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`)).join(" ");
 }
 
-/** What a command does, without the shell that runs it: the script of `sh -c SCRIPT`, else the command line. */
+/**
+ * The essential part of a command, without the shell that runs it: the script of `sh -c SCRIPT`, otherwise the command
+ * line.
+ */
 export function shortCommand(argv: readonly string[]): string {
   const [program = "", option = "", script] = argv;
   const isShell = /(?:^|\/)(?:ba|z|da|k)?sh$/.test(program) && /^-l?c$/.test(option);

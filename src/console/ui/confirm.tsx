@@ -6,7 +6,7 @@ import { Dialog } from "./dialog.tsx";
 export interface Question {
   readonly title: string;
   readonly text?: ComponentChildren;
-  /** What the button does that goes on, as a verb. */
+  /** Label of the confirming button, a verb. */
   readonly action: string;
   readonly danger?: boolean;
 }
@@ -17,7 +17,7 @@ interface Asked extends Question {
 
 const asked = signal<Asked | undefined>(undefined);
 
-/** Asks the person. A question that is asked meanwhile takes the place of the first, whose answer is no. */
+/** Asks for confirmation. A new question replaces a pending one, which counts as declined. */
 export function confirm(question: Question): Promise<boolean> {
   asked.value?.answer(false);
   return new Promise((resolve) => {

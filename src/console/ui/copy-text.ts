@@ -16,7 +16,7 @@ export async function copyText(text: string): Promise<void> {
   if (!isCopied) throw new Error("the browser did not copy");
 }
 
-/** Copies a text, and says so in a sentence, such as `The path is in the clipboard.` */
+/** Copies a text, and says so in a sentence, such as `The path was copied.` */
 export async function copyAndSay(text: string, said: string): Promise<void> {
   try {
     await copyText(text);
@@ -25,7 +25,7 @@ export async function copyAndSay(text: string, said: string): Promise<void> {
     toast({
       kind: "bad",
       text: "The browser did not allow the page to copy.",
-      remedy: "Click into the page and try again, or select the text and copy it by its keys.",
+      remedy: "Click into the page and try again, or select the text and copy it with the keyboard.",
     });
   }
 }

@@ -7,19 +7,24 @@ export interface DialogProps {
   readonly onClose: () => void;
   readonly children: ComponentChildren;
   readonly size?: "small" | "medium" | "large";
-  /** Without a head; the title is then only read out. */
+  /** Without a head; only screen readers get the title. */
   readonly bare?: boolean;
 }
+
+const FIRST =
+  "[autofocus], .dialog-body > :not(.dialog-head) :is(input, textarea, select, [tabindex='0']), .dialog-actions button:not(.danger)";
 
 /** A dialog above the page. The focus stays inside, and goes back to where it was. */
 export function Dialog({ title, onClose, children, size = "small", bare = false }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
   const id = useId();
-  // Before the next key, which is meant for it.
+  // Before the next key, which belongs to it.
   useLayoutEffect(() => {
     const dialog = element.current;
     const before = document.activeElement;
     dialog?.showModal();
+    // Focuses where the user continues, not the × of the head. The first of the buttons is harmless.
+    (dialog?.querySelector<HTMLElement>(FIRST) ?? dialog)?.focus();
     return () => {
       dialog?.close();
       // The browser gives the focus back only if the dialog is still in the page.
@@ -30,6 +35,7 @@ export function Dialog({ title, onClose, children, size = "small", bare = false 
     <dialog
       ref={element}
       class={`dialog ${size}`}
+      tabIndex={-1}
       aria-labelledby={id}
       onCancel={(event) => {
         event.preventDefault();

@@ -10,7 +10,7 @@ export interface EmptyStateProps {
   readonly children?: ComponentChildren;
 }
 
-/** What is shown where nothing is yet. */
+/** Placeholder for an empty view. */
 export function EmptyState({ icon, title, text, children }: EmptyStateProps) {
   return (
     <div class="empty">

@@ -1,6 +1,6 @@
 import type { Signal } from "@preact/signals";
 
-/** Keys by which browsers scroll up. */
+/** Keys with which browsers scroll up. */
 const UP_KEYS: ReadonlySet<string> = new Set(["ArrowUp", "PageUp", "Home"]);
 /** Browsers round where an element has scrolled to. */
 const ROUNDING_PX = 1;
@@ -12,12 +12,12 @@ interface ScrollPosition {
 }
 
 /**
- * Follows the end of an element until somebody goes up, and again when they come back to the end. Its scroll position also changes
- * when its content or its size does, which stops nothing.
+ * Follows the end of an element until the user scrolls up, and again when they return to the end. The scroll position
+ * also changes with the content or the size, which does not count.
  */
 export class EndFollower {
   readonly #isFollowing: Signal<boolean>;
-  /** So near to the end counts as the end. */
+  /** Distance from the end that counts as the end. */
   readonly #endPx: number;
   #last: ScrollPosition = { top: 0, scrollHeight: 0, clientHeight: 0 };
 
@@ -26,7 +26,7 @@ export class EndFollower {
     this.#endPx = endPx;
   }
 
-  /** Scrolls by program, which nobody takes for a person's doing. Returns where it came to. */
+  /** Scrolls programmatically, so that it does not count as the user's action. Returns the resulting position. */
   scroll(element: HTMLElement, top: number): number {
     element.scrollTop = top;
     this.#last = scrollPositionOf(element);
@@ -37,7 +37,7 @@ export class EndFollower {
     this.scroll(element, element.scrollHeight);
   }
 
-  /** To be called when the element has scrolled. */
+  /** Call it when the element has scrolled. */
   scrolled(element: HTMLElement): void {
     const last = this.#last;
     const now = scrollPositionOf(element);
@@ -61,7 +61,7 @@ export class EndFollower {
     const listen = { passive: true, signal };
     element.addEventListener(
       "wheel",
-      // With Control it zooms, and with Shift it goes sideways.
+      // Control zooms, and Shift scrolls sideways.
       ({ deltaY, ctrlKey, shiftKey }) => {
         if (deltaY < 0 && !ctrlKey && !shiftKey) goUp();
       },

@@ -8,14 +8,14 @@ export interface ErrorBoxProps {
   readonly children?: ComponentChildren;
 }
 
-/** What went wrong, and what the person can do about it. */
+/** An error, and its remedy. */
 export function ErrorBox({ text, remedy, children }: ErrorBoxProps) {
   return (
     <div class="error-box" role="alert">
       <Icon name="warning" />
       <div class="error-box-text">
         <p>{text}</p>
-        {remedy === undefined ? null : <p class="error-box-remedy">{remedy}</p>}
+        {remedy === undefined ? null : <p>{remedy}</p>}
       </div>
       {children}
     </div>

@@ -1,3 +1,4 @@
+import type { Signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useId } from "preact/hooks";
 
@@ -13,7 +14,7 @@ export interface FieldProps {
   }) => ComponentChildren;
 }
 
-/** A control with its name, and what is wrong with its value. */
+/** A control with its label, and the problem with its value. */
 export function Field({ label, hint, error, children }: FieldProps) {
   const id = useId();
   const text = error ?? hint;
@@ -38,7 +39,17 @@ export function Field({ label, hint, error, children }: FieldProps) {
   );
 }
 
-/** True if somebody types there or has opened it: what comes later does not take the keyboard from them. */
+/** For text of programs: in a monospaced font, without autocorrection and completion. */
+export const CODE_INPUT = { class: "code", type: "text", spellcheck: false, autocomplete: "off" } as const;
+
+/** For events of a control: writes its value into a signal. */
+export function writeTo(signal: Signal<string>) {
+  return (event: { readonly currentTarget: { readonly value: string } }): void => {
+    signal.value = event.currentTarget.value;
+  };
+}
+
+/** True if the user types there or has opened it: an element that loads late must not steal the focus. */
 export function keepsFocus(element: Element | null): boolean {
   return element?.closest("input, textarea, dialog, [contenteditable=true], .menu") != null;
 }

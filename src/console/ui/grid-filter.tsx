@@ -1,5 +1,6 @@
 import type { Signal } from "@preact/signals";
 import type { Ref } from "preact";
+import { writeTo } from "./field.tsx";
 
 export interface GridFilterProps {
   readonly field: Ref<HTMLInputElement>;
@@ -18,9 +19,7 @@ export function GridFilter({ field, label, filter }: GridFilterProps) {
       placeholder="Filter  /"
       spellcheck={false}
       value={filter.value}
-      onInput={(event) => {
-        filter.value = event.currentTarget.value;
-      }}
+      onInput={writeTo(filter)}
       onKeyDown={(event) => {
         if (event.key !== "Escape" && event.key !== "Enter") return;
         if (event.key === "Escape") filter.value = "";

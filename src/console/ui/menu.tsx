@@ -35,15 +35,24 @@ export function Menu({ label, items, at, onClose }: MenuProps) {
     const above = (box?.top ?? below) - height - 4;
     menu.style.left = `${Math.max(MARGIN_PX, Math.min(x, innerWidth - width - MARGIN_PX))}px`;
     menu.style.top = `${below + height > innerHeight - MARGIN_PX ? Math.max(MARGIN_PX, above) : below}px`;
+    const focused = document.activeElement;
     menu.querySelector("button")?.focus();
-  }, [at]);
-  useEffect(() => {
-    const menu = element.current;
-    const onToggle = (event: Event): void => {
-      if ((event as ToggleEvent).newState === "closed") onClose();
+    return () => {
+      // Only if nothing else has taken the focus.
+      if (menu.contains(document.activeElement) && focused instanceof HTMLElement) focused.focus();
     };
-    menu?.addEventListener("toggle", onToggle);
-    return () => menu?.removeEventListener("toggle", onToggle);
+  }, [at]);
+  // A popover that dismisses itself would close when the right mouse button that has opened it is released.
+  useEffect(() => {
+    const onPointerDown = (event: Event): void => {
+      if (!element.current?.contains(event.target as Node)) onClose();
+    };
+    addEventListener("pointerdown", onPointerDown, { capture: true });
+    addEventListener("blur", onClose);
+    return () => {
+      removeEventListener("pointerdown", onPointerDown, { capture: true });
+      removeEventListener("blur", onClose);
+    };
   });
   const onKeyDown = (event: KeyboardEvent): void => {
     const buttons = [...(element.current?.querySelectorAll("button") ?? [])];
@@ -52,12 +61,13 @@ export function Menu({ label, items, at, onClose }: MenuProps) {
     else if (event.key === "ArrowUp") buttons.at((index - 1) % buttons.length)?.focus();
     else if (event.key === "Home") buttons[0]?.focus();
     else if (event.key === "End") buttons.at(-1)?.focus();
-    else if (event.key === "Tab") element.current?.hidePopover();
+    else if (event.key === "Tab" || event.key === "Escape") onClose();
     else return;
     event.preventDefault();
+    event.stopPropagation();
   };
   return (
-    <div class="menu" popover="auto" role="menu" aria-label={label} ref={element} onKeyDown={onKeyDown}>
+    <div class="menu" popover="manual" role="menu" aria-label={label} ref={element} onKeyDown={onKeyDown}>
       {items.map(({ id, title, icon, keys, danger, run }) => (
         <button
           key={id}
@@ -65,8 +75,8 @@ export function Menu({ label, items, at, onClose }: MenuProps) {
           role="menuitem"
           class={danger ? "danger" : undefined}
           onClick={() => {
-            element.current?.hidePopover();
-            // After the focus is back where it was.
+            onClose();
+            // After the focus has returned.
             setTimeout(run);
           }}
         >

@@ -1,8 +1,7 @@
-import { signal } from "@preact/signals";
+import { signal, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { useLayoutEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { rowWindow, scrollTo } from "./row-window.ts";
-import { useRowView } from "./use-row-view.ts";
 
 export interface RowGridProps<Row> {
   readonly class: string;
@@ -24,7 +23,21 @@ export interface RowGridProps<Row> {
 /** A grid that draws only the rows that are visible: there may be thousands. */
 export function RowGrid<Row>({ rows, rowKey, cursor, currentId, ...props }: RowGridProps<Row>) {
   const body = useRef<HTMLDivElement>(null);
-  const view = useRowView(body);
+  const view = useSignal({ top: 0, height: 600 });
+  useEffect(() => {
+    const element = body.current!;
+    const measure = (): void => {
+      const head = element.firstElementChild!.clientHeight;
+      view.value = { top: element.scrollTop, height: element.clientHeight - head };
+    };
+    const sizes = new ResizeObserver(measure);
+    sizes.observe(element);
+    element.addEventListener("scroll", measure, { passive: true });
+    return () => {
+      sizes.disconnect();
+      element.removeEventListener("scroll", measure);
+    };
+  }, []);
   const rowPx = isNarrow.value ? props.rowPx.narrow : props.rowPx.wide;
   const index = rows.findIndex((row) => rowKey(row) === cursor);
   useLayoutEffect(() => {
@@ -33,7 +46,7 @@ export function RowGrid<Row>({ rows, rowKey, cursor, currentId, ...props }: RowG
   const { start, end } = rowWindow(view.value, rowPx, rows.length);
   return (
     <div
-      class={`row-grid ${props.class}`}
+      class={`row-grid fill-column ${props.class}`}
       role="grid"
       aria-label={props.label}
       aria-rowcount={rows.length + 1}
@@ -41,10 +54,10 @@ export function RowGrid<Row>({ rows, rowKey, cursor, currentId, ...props }: RowG
       tabIndex={0}
       aria-activedescendant={index < start || index >= end ? undefined : currentId}
     >
-      <div class="row-grid-head" role="row" aria-rowindex={1}>
-        {props.head}
-      </div>
       <div class="row-grid-body" ref={body}>
+        <div class="row-grid-head" role="row" aria-rowindex={1}>
+          {props.head}
+        </div>
         {rows.length === 0 ? <p class="row-grid-none">{props.emptyText}</p> : null}
         <div class="row-grid-rows" style={{ height: `${rows.length * rowPx}px` }}>
           <div style={{ transform: `translateY(${start * rowPx}px)` }}>

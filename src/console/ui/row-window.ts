@@ -1,31 +1,22 @@
-export interface RowWindow {
-  /** The first row that is drawn. */
-  readonly start: number;
-  /** The row after the last one. */
-  readonly end: number;
+/** Visible part of a scrolling element. */
+export interface RowView {
+  readonly top: number;
+  readonly height: number;
 }
 
-/** So many rows are drawn above and below what is visible, so that scrolling shows no gap. */
+/** Number of rows drawn above and below the visible ones, so that scrolling shows no gap. */
 const SPARE_ROWS = 12;
 
-/** Which rows of a long list are drawn. */
-export function rowWindow(
-  view: { readonly top: number; readonly height: number },
-  rowHeight: number,
-  count: number,
-): RowWindow {
+/** Range of drawn rows in a long list: from `start` to before `end`. */
+export function rowWindow(view: RowView, rowHeight: number, count: number): { start: number; end: number } {
   const first = Math.floor(Math.max(0, view.top) / rowHeight);
   const visible = Math.ceil(view.height / rowHeight) + 1;
   const end = Math.min(count, first + visible + SPARE_ROWS);
   return { start: Math.max(0, Math.min(first - SPARE_ROWS, end)), end };
 }
 
-/** Where to scroll so that a row is visible; the same place if it is. */
-export function scrollTo(
-  row: number,
-  view: { readonly top: number; readonly height: number },
-  rowHeight: number,
-): number {
+/** Scroll position at which a row is visible; unchanged if it already is. */
+export function scrollTo(row: number, view: RowView, rowHeight: number): number {
   const top = row * rowHeight;
   if (top < view.top) return top;
   return Math.max(view.top, top + rowHeight - view.height);

@@ -1,45 +1,35 @@
 import type { Signal } from "@preact/signals";
+import { type ColumnSorting, nextSorting } from "./arrange-rows.ts";
 import { Icon } from "./icon.tsx";
-
-/** By which column a list is sorted. */
-export interface ColumnSorting<C extends string> {
-  readonly column: C;
-  readonly isDescending: boolean;
-}
 
 export interface SortHeadProps<C extends string> {
   readonly class?: string;
   readonly column: C;
   readonly title: string;
   readonly sorting: Signal<ColumnSorting<C>>;
-  /** The sorting after a click on the head of a column. */
-  readonly next: (column: C, sorting: ColumnSorting<C>) => ColumnSorting<C>;
+  /** Columns that a first click sorts descending. */
+  readonly largestFirst: readonly C[];
 }
 
 /** The head of a column, which sorts by it. */
-export function SortHead<C extends string>({
-  class: name = "",
-  column,
-  title,
-  sorting,
-  next,
-}: SortHeadProps<C>) {
+export function SortHead<C extends string>({ column, title, sorting, ...props }: SortHeadProps<C>) {
+  const { isDescending } = sorting.value;
   const isSorted = sorting.value.column === column;
-  const direction = sorting.value.isDescending ? "descending" : "ascending";
+  const direction = isDescending ? "descending" : "ascending";
   return (
     <span
       role="columnheader"
-      class={`sort-head ${name} ${column}`}
+      class={`sort-head ${props.class ?? ""} ${column}`}
       aria-sort={isSorted ? direction : undefined}
     >
       <button
         type="button"
         onClick={() => {
-          sorting.value = next(column, sorting.value);
+          sorting.value = nextSorting(column, sorting.value, props.largestFirst);
         }}
       >
         {title}
-        {isSorted ? <Icon name={sorting.value.isDescending ? "arrow-down" : "arrow-up"} /> : null}
+        {isSorted ? <Icon name={isDescending ? "arrow-down" : "arrow-up"} /> : null}
       </button>
     </span>
   );

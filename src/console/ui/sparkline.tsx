@@ -1,12 +1,14 @@
 export interface SparklineProps {
   readonly values: readonly number[];
-  /** How many values fill the width. */
+  /** Number of values that fill the width. */
   readonly length: number;
-  /** What it shows, for those who do not see it. */
+  /** Description for screen readers. */
   readonly label: string;
 }
 
 const HEIGHT = 20;
+/** Fewer would be a dot. */
+const LEAST_VALUES = 6;
 
 /** A small chart without axes. The newest value is at the right. */
 export function Sparkline({ values, length, label }: SparklineProps) {
@@ -24,7 +26,7 @@ export function Sparkline({ values, length, label }: SparklineProps) {
       aria-label={label}
     >
       <path class="sparkline-base" d={`M0 ${HEIGHT - 1}H${length - 1}`} />
-      {shown.length < 2 ? null : (
+      {shown.length < LEAST_VALUES ? null : (
         <>
           <path class="sparkline-area" d={`M${line}L${length - 1} ${HEIGHT}L${x(0)} ${HEIGHT}Z`} />
           <path class="sparkline-line" d={`M${line}`} />

@@ -5,7 +5,7 @@ import { Icon } from "./icon.tsx";
 export interface Toast {
   readonly kind: "info" | "good" | "bad";
   readonly text: string;
-  /** What the person can do about it. */
+  /** The remedy for the user. */
   readonly remedy?: string | undefined;
   readonly action?: { readonly title: string; readonly run: () => void } | undefined;
 }
@@ -15,7 +15,7 @@ interface ShownToast extends Toast {
 }
 
 const SHOWN_MS = 5000;
-const MOST = 4;
+const MAX_TOASTS = 4;
 
 const toasts = signal<readonly ShownToast[]>([]);
 let lastId = 0;
@@ -23,7 +23,7 @@ let lastId = 0;
 /** Says something that needs no answer. Failures stay until they are closed. */
 export function toast(message: Toast): void {
   const id = ++lastId;
-  toasts.value = [...toasts.value, { ...message, id }].slice(-MOST);
+  toasts.value = [...toasts.value, { ...message, id }].slice(-MAX_TOASTS);
   if (message.kind !== "bad") setTimeout(() => dismiss(id), SHOWN_MS);
 }
 

@@ -2,6 +2,7 @@ import { constants } from "node:fs";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { defined } from "../../base/defined.ts";
 import { ExecError, UsageError } from "../../base/errors.ts";
 import { randomId } from "../../base/random-id.ts";
 import type { Files } from "../../client/files/files.ts";
@@ -9,23 +10,24 @@ import type { Host } from "../../client/host/host.ts";
 import { checkArguments } from "../../client/tools/arguments.ts";
 import type { CheckedToolDefinition } from "../../client/tools/definitions.ts";
 import type { FunctionTool, FunctionToolResult, ToolCallOptions } from "../../client/tools/function-tool.ts";
-import { pathOfServer, resolveWorkdir } from "../../client/tools/working-directory.ts";
+import { resolveWorkdir } from "../../client/tools/working-directory.ts";
 import type { JsonValue } from "../engine/row.ts";
 import type { RowsProgress } from "../engine/rows-progress.ts";
+import type { StartedJob } from "../job/file-job.ts";
 import { type AgentJobSummary, runAgentJob } from "./agent-job.ts";
-import { type AgentWorkOptions, sandboxOf } from "./agent-work.ts";
+import { type AgentWorkOptions, filesOf } from "./agent-work.ts";
 
-/** What a model may start, and how. */
+/** Limits and defaults of the jobs that a model may start. */
 export interface AgentJobToolOptions extends Omit<AgentWorkOptions, "host" | "instruction" | "outputSchema"> {
-  /** Where the file with the rows is, and where the commands of agents run. */
+  /** The host with the file of rows, on which agents run their commands. */
   readonly host: Host;
-  /** How many agents may work at once, whatever the model asks for. Default: 64. */
+  /** Maximum number of concurrent agents, whatever the model requests. Default: 64. */
   readonly maxConcurrency?: number;
   /** Called whenever an agent begins or ends. */
   readonly onProgress?: (progress: AgentJobProgress) => void;
 }
 
-/** How far a job is. The names are those that Codex gives to its clients. */
+/** Progress of a job, with the names that Codex uses for its clients. */
 export interface AgentJobProgress {
   readonly job_id: string;
   readonly total_items: number;
@@ -47,7 +49,7 @@ const definition: CheckedToolDefinition = {
   type: "function",
   name: NAME,
   description:
-    "Starts one agent for each row of a CSV file, so many at once, and waits until all of them are done. Each agent " +
+    "Starts one agent for each row of a CSV file, many at once, and waits until all of them are done. Each agent " +
     "follows the instruction and reports a JSON object, which is written to the output file beside the columns of its row. " +
     "Returns how many rows were completed, and why others failed.",
   strict: false,
@@ -65,8 +67,7 @@ const definition: CheckedToolDefinition = {
       },
       id_column: {
         type: "string",
-        description:
-          "The column whose cells name the items; each must be different. Default: row-1, row-2, …",
+        description: "The column whose cells name the items; each must be unique. Default: row-1, row-2, …",
       },
       output_csv_path: {
         type: "string",
@@ -105,8 +106,8 @@ interface SpawnArguments {
 }
 
 /**
- * The tool `spawn_agents_on_csv`, for `createExecTools(host, { more: [agentJobTool(…)] })`. The files are those of the
- * host, and the model can read and write only those that its commands could.
+ * The tool `spawn_agents_on_csv`, for `createExecTools(host, { more: [agentJobTool(…)] })`. The files are the host's,
+ * and the model can read and write only those that its commands could.
  */
 export function agentJobTool(options: AgentJobToolOptions): FunctionTool {
   return { definition, call: (args, { signal }: ToolCallOptions) => spawn(options, args, signal) };
@@ -118,24 +119,19 @@ async function spawn(
   signal: AbortSignal | undefined,
 ): Promise<FunctionToolResult> {
   // The schema describes the type.
-  const given = checkArguments(definition, args) as unknown as SpawnArguments;
-  if (given.instruction.trim() === "") throw new UsageError(`${NAME}: instruction is empty`);
-  const { host, commands = {} } = options;
-  const base = commands.cwd ?? pathOfServer(host.environment?.cwd);
-  const [input, output] = [given.csv_path, given.output_csv_path ?? besideInput(given.csv_path)].map((path) =>
-    onHost(path, base),
-  ) as [string, string];
-  const sandbox = sandboxOf(commands);
-  const files =
-    sandbox === undefined ? host.files : host.files.within(sandbox, base === undefined ? {} : { cwd: base });
-  const summary = await runOnHost(options, given, { files, input, output, signal });
+  const requested = checkArguments(definition, args) as unknown as SpawnArguments;
+  if (requested.instruction.trim() === "") throw new UsageError(`${NAME}: instruction is empty`);
+  const { files, cwd } = filesOf(options.host, options.commands ?? {});
+  const input = onHost(requested.csv_path, cwd);
+  const output = onHost(requested.output_csv_path ?? besideInput(requested.csv_path), cwd);
+  const summary = await runOnHost(options, requested, { files, input, output, signal });
   return { text: JSON.stringify(answer(summary, output)), isError: false };
 }
 
-/** The engine works on files of this machine; what it needs is fetched before, and what it wrote is sent after. */
+/** The engine works on local files; the input is fetched first, and the output is uploaded afterwards. */
 async function runOnHost(
   options: AgentJobToolOptions,
-  given: SpawnArguments,
+  requested: SpawnArguments,
   {
     files,
     input,
@@ -143,28 +139,34 @@ async function runOnHost(
     signal,
   }: { files: Files; input: string; output: string; signal: AbortSignal | undefined },
 ): Promise<AgentJobSummary> {
-  const requestOptions = signal === undefined ? {} : { signal };
-  const place = await mkdtemp(join(tmpdir(), "exec-server-agents-"));
-  const [local, results] = [join(place, "input.csv"), join(place, "output.csv")];
+  const requestOptions = defined({ signal });
+  const directory = await mkdtemp(join(tmpdir(), "exec-server-agents-"));
+  const [local, results] = [join(directory, "input.csv"), join(directory, "output.csv")];
   const trial = `${output}.part`;
   try {
     const rows = await files.read(input, { maxBytes: MAX_INPUT_BYTES, ...requestOptions });
     await writeFile(local, rows, { flag: "wx" });
     // A file that cannot be written at the end should not be worked for.
     await files.write(trial, "", requestOptions);
-    const progress = new Progress(options.onProgress);
+    const startedAt = performance.now();
+    let job: StartedJob = { jobId: "", rows: 0 };
     const summary = await runAgentJob({
       ...options,
       input: local,
       output: results,
-      instruction: given.instruction,
-      ...(given.id_column ? { idColumn: given.id_column } : {}),
-      ...(given.output_schema ? { outputSchema: given.output_schema } : {}),
-      maxConcurrency: concurrency(options, given),
-      ...(given.max_runtime_seconds ? { timeoutMs: given.max_runtime_seconds * 1000 } : {}),
+      instruction: requested.instruction,
+      ...(requested.id_column ? { idColumn: requested.id_column } : {}),
+      ...(requested.output_schema ? { outputSchema: requested.output_schema } : {}),
+      maxConcurrency: Math.min(
+        requested.max_concurrency ?? requested.max_workers ?? DEFAULT_CONCURRENCY,
+        options.maxConcurrency ?? MAX_CONCURRENCY,
+      ),
+      ...(requested.max_runtime_seconds ? { timeoutMs: requested.max_runtime_seconds * 1000 } : {}),
       ...requestOptions,
-      onStart: (job) => progress.start(job),
-      onProgress: (now) => progress.report(now),
+      onStart: (started) => {
+        job = started;
+      },
+      onProgress: (now) => options.onProgress?.(progressOf(job, now, performance.now() - startedAt)),
     });
     // A command in a sandbox that can write here may have put a link in its place.
     await files.write(output, await readFile(results, { flag: constants.O_RDONLY | constants.O_NOFOLLOW }));
@@ -180,16 +182,9 @@ async function runOnHost(
       );
     throw error;
   } finally {
-    await rm(place, { recursive: true, force: true });
+    await rm(directory, { recursive: true, force: true });
     await files.remove(trial, { force: true }).catch(() => {});
   }
-}
-
-function concurrency(
-  { maxConcurrency = MAX_CONCURRENCY }: AgentJobToolOptions,
-  given: SpawnArguments,
-): number {
-  return Math.min(given.max_concurrency ?? given.max_workers ?? DEFAULT_CONCURRENCY, maxConcurrency);
 }
 
 function onHost(path: string, base: string | undefined): string {
@@ -202,7 +197,7 @@ function onHost(path: string, base: string | undefined): string {
 const besideInput = (path: string): string =>
   `${path.replace(/\.csv$/i, "")}.agent-job-${randomId().slice(0, 8)}.csv`;
 
-/** What the model gets at the end; the names are those of Codex. */
+/** The model's answer at the end, with Codex's names. */
 function answer(
   { jobId, end, reason, total, completed, failed, groups }: AgentJobSummary,
   output: string,
@@ -218,37 +213,25 @@ function answer(
     total_items: total,
     completed_items: completed,
     failed_items: failed,
-    ...(reason === undefined ? {} : { job_error: reason }),
+    ...defined({ job_error: reason }),
     ...(failures.length === 0 ? {} : { failed_item_errors: failures }),
   };
 }
 
-/** Turns the counts of the engine into those of Codex. */
-class Progress {
-  readonly #report: (progress: AgentJobProgress) => void;
-  readonly #startedAt = performance.now();
-  #job = { jobId: "", rows: 0 };
-
-  constructor(report: ((progress: AgentJobProgress) => void) | undefined) {
-    this.#report = report ?? (() => {});
-  }
-
-  start(job: { readonly jobId: string; readonly rows: number }): void {
-    this.#job = job;
-  }
-
-  report({ completed, failed, running, ended }: RowsProgress): void {
-    const { jobId, rows } = this.#job;
-    const left = rows - completed - failed;
-    const eta = ((performance.now() - this.#startedAt) / 1000 / ended) * left;
-    this.#report({
-      job_id: jobId,
-      total_items: rows,
-      pending_items: Math.max(left - running, 0),
-      running_items: running,
-      completed_items: completed,
-      failed_items: failed,
-      ...(ended === 0 ? {} : { eta_seconds: Math.round(eta) }),
-    });
-  }
+/** Converts the engine's counts into Codex's. */
+function progressOf(
+  { jobId, rows }: StartedJob,
+  { completed, failed, running, ended }: RowsProgress,
+  elapsedMs: number,
+): AgentJobProgress {
+  const left = rows - completed - failed;
+  return {
+    job_id: jobId,
+    total_items: rows,
+    pending_items: Math.max(left - running, 0),
+    running_items: running,
+    completed_items: completed,
+    failed_items: failed,
+    ...(ended === 0 ? {} : { eta_seconds: Math.round((elapsedMs / 1000 / ended) * left) }),
+  };
 }

@@ -1,3 +1,4 @@
+import { defined } from "../../base/defined.ts";
 import { UsageError } from "../../base/errors.ts";
 import type { Files } from "../../client/files/files.ts";
 import { checkArguments } from "../../client/tools/arguments.ts";
@@ -29,7 +30,7 @@ interface FileTool<P extends Properties> {
   readonly properties: P;
   readonly required: readonly (keyof P & string)[];
   readonly run: (
-    given: Arguments<P> & { readonly file: string },
+    requested: Arguments<P> & { readonly file: string },
     options: { readonly signal?: AbortSignal },
   ) => Promise<string>;
 }
@@ -45,8 +46,16 @@ export function fileTools(files: Files, cwd: string | undefined): readonly Funct
       description: `Returns lines of a text file, at most ${MAX_LINES} of them.`,
       properties: {
         path,
-        offset: { type: "integer", minimum: 1, description: "The first line, from 1 on. Default 1." },
-        limit: { type: "integer", minimum: 1, description: `How many lines. Default ${MAX_LINES}.` },
+        offset: {
+          type: "integer",
+          minimum: 1,
+          description: "First line to return, counted from 1. Default 1.",
+        },
+        limit: {
+          type: "integer",
+          minimum: 1,
+          description: `Number of lines to return. Default ${MAX_LINES}.`,
+        },
       },
       required: ["path"],
       run: async ({ file, offset, limit }, options) =>
@@ -54,8 +63,8 @@ export function fileTools(files: Files, cwd: string | undefined): readonly Funct
     }),
     toTool(cwd, {
       name: "write_file",
-      description: "Creates or replaces a text file, with the directories that lead to it.",
-      properties: { path, content: { type: "string", description: "All of the new content." } },
+      description: "Creates or replaces a text file, and creates missing parent directories.",
+      properties: { path, content: { type: "string", description: "The complete new content." } },
       required: ["path", "content"],
       run: async ({ file, content }, options) => {
         await files.mkdir(file.slice(0, Math.max(1, file.lastIndexOf("/"))), options);
@@ -65,11 +74,11 @@ export function fileTools(files: Files, cwd: string | undefined): readonly Funct
     }),
     toTool(cwd, {
       name: "edit_file",
-      description: "Replaces a text that occurs exactly once in a file.",
+      description: "Replaces text that occurs exactly once in a file.",
       properties: {
         path,
         old_text: { type: "string", description: "What to replace, exactly as it is in the file." },
-        new_text: { type: "string", description: "What to put there." },
+        new_text: { type: "string", description: "The replacement." },
       },
       required: ["path", "old_text", "new_text"],
       run: async ({ file, old_text, new_text }, options) => {
@@ -78,7 +87,7 @@ export function fileTools(files: Files, cwd: string | undefined): readonly Funct
         if (after === undefined) throw new UsageError(`edit_file: ${file} does not contain old_text`);
         if (more.length > 0)
           throw new UsageError(
-            `edit_file: ${file} contains old_text ${more.length + 1} times; add what is around it until it is unique`,
+            `edit_file: ${file} contains old_text ${more.length + 1} times; include more surrounding text to make it unique`,
           );
         await files.write(file, `${before}${new_text ?? ""}${after}`, options);
         return `Edited ${file}`;
@@ -116,12 +125,12 @@ function toTool<P extends Properties>(
     definition,
     call: async (args, { signal }) => {
       // The schema describes the type.
-      const given = checkArguments(definition, args) as Arguments<P> & { readonly path?: string | null };
-      const asked = given.path ?? "";
+      const requested = checkArguments(definition, args) as Arguments<P> & { readonly path?: string | null };
+      const asked = requested.path ?? "";
       const file = asked.startsWith("/") || cwd !== undefined ? resolveWorkdir(asked, cwd) : undefined;
       if (file === undefined)
         throw new UsageError(`${name}: path must be an absolute path, not ${JSON.stringify(asked)}`);
-      return { text: await run({ ...given, file }, signal === undefined ? {} : { signal }), isError: false };
+      return { text: await run({ ...requested, file }, defined({ signal })), isError: false };
     },
   };
 }
@@ -135,11 +144,11 @@ async function readText(
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
-    throw new UsageError(`${file} is not a text file in UTF-8; use exec_command`);
+    throw new UsageError(`${file} is not a UTF-8 text file; use exec_command`);
   }
 }
 
-/** Some lines, and a note on what is left. */
+/** Some lines, and a note on what was left out. */
 function linesOf(text: string, first: number, limit: number): string {
   const lines = text.replace(/\n$/, "").split("\n");
   const shown = lines.slice(first - 1, first - 1 + limit);

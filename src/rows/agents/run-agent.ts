@@ -1,3 +1,4 @@
+import { defined } from "../../base/defined.ts";
 import type { ToolDefinition } from "../../client/tools/definitions.ts";
 import type { FunctionToolResult, ToolCallOptions } from "../../client/tools/function-tool.ts";
 import { shorten } from "../../base/shorten.ts";
@@ -11,31 +12,31 @@ import {
   type Tokens,
 } from "./model/model.ts";
 
-/** What an agent may use: the result of `createExecTools`, or any set of tools. */
+/** Tools of an agent: the result of `createExecTools`, or any set of tools. */
 export interface AgentTools {
   readonly definitions: readonly ToolDefinition[];
   call(name: string, args: unknown, options: ToolCallOptions): Promise<FunctionToolResult>;
 }
 
-/** How far an agent may go. */
+/** Limits of an agent. */
 export interface AgentLimits {
-  /** How often the model is asked. Default: 100. */
+  /** Maximum number of turns. Default: 100. */
   readonly maxTurns?: number;
   /** Default: 200. */
   readonly maxToolCalls?: number;
 }
 
-/** How to run an agent. */
+/** Options for running an agent. */
 export interface AgentOptions extends AgentLimits {
   readonly model: Model;
-  /** What the agent is to do. */
+  /** The agent's task. */
   readonly instruction: string;
   readonly tools: AgentTools;
   /** Ends the agent. */
   readonly signal?: AbortSignal;
   /** Called before each turn: a text refuses it, and ends the agent as failed for this reason. */
   readonly refuseTurn?: () => string | undefined;
-  /** Called after each turn with what it has cost. */
+  /** Called with the cost of each turn. */
   readonly onTokens?: (tokens: Tokens) => void;
   /**
    * Called after each round of tool calls. `last`: the model gets one more turn, without tools, to hear what became of
@@ -46,7 +47,7 @@ export interface AgentOptions extends AgentLimits {
   readonly onEvent?: (event: AgentEvent) => void;
 }
 
-/** What an agent does. */
+/** Events of an agent. */
 export type AgentEvent =
   | ModelEvent
   | ({ readonly type: "call" } & ModelToolCall)
@@ -112,7 +113,7 @@ class Agent {
         mayCallTools: next !== "last",
         ...(next === "go on" ? {} : { retries: 0 }),
         signal: this.#signal,
-        ...(onEvent === undefined ? {} : { onEvent }),
+        ...defined({ onEvent }),
       });
       this.#tokens = addTokens(this.#tokens, turn.tokens);
       this.#options.onTokens?.(turn.tokens);

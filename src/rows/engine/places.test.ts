@@ -166,7 +166,7 @@ test("without reruns such a row is lost, unless it is certain that it has not be
   expect(await scene.ended).toMatchObject({ completed: 1, lost: 1, moved: 1 });
 });
 
-test("while no place has a free slot, nothing is read ahead, and the reason is told once", async () => {
+test("while no place has a free slot, nothing is read ahead, and the reason is reported once", async () => {
   let read = 0;
   const rows = (function* (): Generator<RowItem> {
     for (const item of items(100)) {
@@ -200,7 +200,7 @@ test("while no place has a free slot, nothing is read ahead, and the reason is t
   ).toBe(true);
 });
 
-test("a run whose places are all gone waits, and goes on when they are back", async () => {
+test("a run whose places are all gone waits, and continues when they are back", async () => {
   const scene = new Scene({ a: 1, b: 1 }, 3);
   await scene.attempts();
   scene.places.vanish("a");
@@ -242,13 +242,13 @@ test("a run that is given up while it waits ends, and its rows are not begun", a
 
 test("the loss of an attempt is on disk before the next one begins, so a late result has no attempt to belong to", async () => {
   const disk = createDeferred<void>();
-  const told: string[] = [];
+  const records: string[] = [];
   const ledger = Object.assign(new MemoryLedger(), {
     begin: async (item: RowItem, attempt: number, place?: string) =>
-      void told.push(`begin ${item.id} ${attempt} ${place}`),
+      void records.push(`begin ${item.id} ${attempt} ${place}`),
     retry: async (item: RowItem, attempt: number, error: string, isLost = false) => {
       await disk.promise;
-      told.push(`${isLost ? "lost" : "failed"} ${item.id} ${attempt} ${error}`);
+      records.push(`${isLost ? "lost" : "failed"} ${item.id} ${attempt} ${error}`);
     },
   });
   const scene = new Scene({ a: 1, b: 1 }, 1, { ledger });
@@ -266,7 +266,7 @@ test("the loss of an attempt is on disk before the next one begins, so a late re
   scene.end(1, { status: "completed", result: "second" });
   await scene.ended;
   expect(scene.records).toMatchObject([{ status: "completed", attempts: 2, result: "second" }]);
-  expect(told).toEqual(["begin row-1 1 a", "lost row-1 1 a: it was lost", "begin row-1 2 a"]);
+  expect(records).toEqual(["begin row-1 1 a", "lost row-1 1 a: it was lost", "begin row-1 2 a"]);
 });
 
 test("an attempt of an earlier run takes a slot where it was begun, whether one is free or not", async () => {

@@ -1,6 +1,6 @@
 /** Several places at which attempts run. Each has slots, and attempts begin where slots are free. */
 export interface Places {
-  /** How many of them take attempts now. */
+  /** Number of places that currently accept attempts. */
   readonly count: number;
   /** Why `take` finds no free slot, for a person. */
   readonly waiting?: string | undefined;

@@ -1,8 +1,8 @@
 import { ExecError } from "../../base/errors.ts";
 
 /**
- * What happened to a row could not be recorded. As after the end of the program, attempts that can be taken over are left
- * alone for the run that resumes the job.
+ * An event of a row could not be recorded. As after the end of the program, attempts that can be taken over are left
+ * for the run that resumes the job.
  */
 export class RecordError extends ExecError {}
 

@@ -1,13 +1,17 @@
 import type { RowItem } from "./row.ts";
 
-/** A row that is to be tried again. */
-export interface Retry {
+/** An attempt that is to be made. */
+export interface NextAttempt {
   readonly item: RowItem;
   readonly attempt: number;
   /** The last that is made. */
   readonly lastAttempt: number;
-  /** How many attempts of this run were lost. */
+  /** Number of lost attempts in this run. */
   readonly losses?: number;
+}
+
+/** A row that is to be tried again. */
+interface Retry extends NextAttempt {
   /** On the clock of `performance.now`. */
   readonly dueAt: number;
 }
@@ -34,14 +38,9 @@ export class RetryQueue {
   takeDue(now: number): Retry | undefined {
     return (this.dueAt ?? Number.POSITIVE_INFINITY) <= now ? this.#waiting.shift() : undefined;
   }
-
-  /** Takes any that is left. */
-  take(): Retry | undefined {
-    return this.#waiting.shift();
-  }
 }
 
-/** How long to wait before an attempt: longer each time, and not the same for rows that failed together. */
+/** Pause before an attempt: growing, and different for rows that failed together. */
 export function backoff(attempt: number, firstMs: number, maxMs: number): number {
   const full = Math.min(firstMs * 2 ** (attempt - 2), maxMs);
   return full / 2 + Math.random() * (full / 2);

@@ -1,12 +1,12 @@
 import type { RowItem, RowRecord, RowStatus } from "./row.ts";
 
-/** What a job knows about its rows. The engine asks it what to run, and records everything in it before it counts. */
+/** A job's record of its rows. The engine asks it what to run, and records everything in it before it counts. */
 export interface RowLedger {
   readonly jobId: string;
   statusOf(index: number): RowStatus;
-  /** How many attempts have begun. */
+  /** Number of attempts that have begun. */
   attemptsOf(index: number): number;
-  /** Where the attempt that is `running` was begun, if the run had several places. */
+  /** Place of the `running` attempt, if the run had several places. */
   placeOf?(index: number): string | undefined;
   /** Records that an attempt begins, and where. Resolves when that is on disk. */
   begin(item: RowItem, attempt: number, place?: string): Promise<void>;

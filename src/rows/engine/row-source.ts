@@ -2,16 +2,17 @@ import type { RowItem } from "./row.ts";
 import type { RunRowsOptions } from "./rows-plan.ts";
 
 interface Listener {
-  /** A row is there, or there are no more. */
+  /** A row is available, or there are no more. */
   readonly onRead: () => void;
   readonly onError: (error: unknown) => void;
 }
 
-/** Reads rows one at a time. Nobody has to wait for a source that is slow, or never answers. */
+/** Reads rows one at a time. A source that is slow, or never answers, blocks nothing else. */
 export class RowSource {
   readonly #iterator: AsyncIterator<RowItem> | Iterator<RowItem>;
   readonly #listener: Listener;
-  #isReading = false;
+  /** True while a row is on its way. */
+  isReading = false;
   #hasEnded = false;
   #row: RowItem | undefined;
 
@@ -20,28 +21,23 @@ export class RowSource {
     this.#listener = listener;
   }
 
-  /** True while a row is on its way. */
-  get isReading(): boolean {
-    return this.#isReading;
-  }
-
-  /** True if the next row can be asked for. */
+  /** True if the next row can be requested. */
   get isIdle(): boolean {
-    return !this.#hasEnded && !this.#isReading;
+    return !this.#hasEnded && !this.isReading;
   }
 
-  /** Asks for the next row. */
+  /** Requests the next row. */
   ask(): void {
     const reading = this.#iterator.next();
     if (!("then" in reading)) {
       this.#arrived(reading);
       return;
     }
-    this.#isReading = true;
+    this.isReading = true;
     reading
       .then((read) => this.#arrived(read), this.#listener.onError)
       .finally(() => {
-        this.#isReading = false;
+        this.isReading = false;
         this.#listener.onRead();
       });
   }
@@ -56,7 +52,7 @@ export class RowSource {
   /** Lets the source tidy up. */
   async close(): Promise<void> {
     const returned = this.#iterator.return?.();
-    if (!this.#isReading) await returned;
+    if (!this.isReading) await returned;
     else if (returned instanceof Promise) returned.catch(() => {});
   }
 

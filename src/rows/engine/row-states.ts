@@ -9,11 +9,11 @@ export class RowStates {
   #statuses = new Uint8Array(FIRST_CAPACITY);
   #attempts = new Uint16Array(FIRST_CAPACITY);
 
-  status(index: number): RowStatus {
+  statusOf(index: number): RowStatus {
     return STATUSES[this.#statuses[index] ?? 0]!;
   }
 
-  attempts(index: number): number {
+  attemptsOf(index: number): number {
     return this.#attempts[index] ?? 0;
   }
 
@@ -25,11 +25,10 @@ export class RowStates {
 
   #grow(needed: number): void {
     const capacity = Math.max(needed, this.#statuses.length * 2);
-    const statuses = new Uint8Array(capacity);
-    statuses.set(this.#statuses);
-    this.#statuses = statuses;
-    const attempts = new Uint16Array(capacity);
-    attempts.set(this.#attempts);
-    this.#attempts = attempts;
+    const [statuses, attempts] = [this.#statuses, this.#attempts];
+    this.#statuses = new Uint8Array(capacity);
+    this.#statuses.set(statuses);
+    this.#attempts = new Uint16Array(capacity);
+    this.#attempts.set(attempts);
   }
 }

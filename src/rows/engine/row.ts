@@ -25,11 +25,13 @@ export interface RowItem {
 export interface RowAttempt {
   readonly jobId: string;
   readonly item: RowItem;
-  /** From 1. */
+  /** Counted from 1. */
   readonly attempt: number;
-  /** Where it runs, if the run has several places. */
+  /** The place that runs it, if the run has several. */
   readonly place?: string;
-  /** Aborted when the row has no time left, or the whole run is given up. Whatever the attempt has started must end. */
+  /**
+   * Aborted when the row runs out of time, or the whole run is abandoned. Everything the attempt has started must end.
+   */
   readonly signal: AbortSignal;
   /** Cancels every row that has not begun. Rows that run are completed. */
   readonly stop: (reason: string) => void;
@@ -46,7 +48,7 @@ export interface RowAttempt {
 interface OutcomeFacts {
   readonly exitCode?: number;
   readonly host?: string;
-  /** What a model has used for the row, in all attempts of this run. */
+  /** Tokens that a model has used for the row, in all attempts of this run. */
   readonly tokens?: number;
 }
 
@@ -58,7 +60,7 @@ export type RowOutcome =
       readonly error: string;
       /** Whether another attempt could succeed. */
       readonly retry: boolean;
-      /** What there was of a result. */
+      /** The result so far. */
       readonly result?: JsonValue;
     })
   /**
@@ -73,13 +75,13 @@ export type RowOutcome =
     });
 
 /**
- * `pending`: not begun. `running`: an attempt has begun, and nothing is known of its end. `cancelled`: given up before
- * its end, or before it began; it runs again when the job is resumed. `lost`: it was running when the program, the
- * server or a machine was lost, and must not run again.
+ * `pending`: not begun. `running`: an attempt has begun, and its end is unknown. `cancelled`: abandoned before its end,
+ * or before it began; it runs again when the job is resumed. `lost`: it was running when the program, the server or a
+ * machine was lost, and must not run again.
  */
 export type RowStatus = "pending" | "running" | "completed" | "failed" | "cancelled" | "lost";
 
-/** What is recorded about a row when an attempt at it ends for good. */
+/** The record of a row when an attempt at it ends for good. */
 export interface RowRecord {
   readonly index: number;
   readonly id: string;
@@ -89,9 +91,9 @@ export interface RowRecord {
   readonly result?: JsonValue;
   readonly exitCode?: number;
   readonly host?: string;
-  /** What a model has used for the row, in all attempts of the last run. */
+  /** Tokens that a model has used for the row, in all attempts of the last run. */
   readonly tokens?: number;
-  /** When the result arrived; absent if there is none. */
+  /** When the result arrived; absent without one. */
   readonly reportedAt?: string;
   readonly completedAt: string;
   /** Duration of the last attempt. */

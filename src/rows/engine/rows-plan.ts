@@ -3,7 +3,7 @@ import type { RowAttempt, RowItem, RowOutcome, RowRecord } from "./row.ts";
 import type { RowLedger } from "./row-ledger.ts";
 import type { RowsProgress } from "./rows-progress.ts";
 
-/** What to do with rows, and how. */
+/** Work and options for rows. */
 export interface RunRowsOptions {
   /** Read as the rows are needed, each once, in the order of `index`. */
   readonly rows: AsyncIterable<RowItem> | Iterable<RowItem>;
@@ -19,13 +19,16 @@ export interface RunRowsOptions {
   readonly takeOver?: (attempt: RowAttempt) => Promise<RowOutcome | undefined>;
   /** Default: in memory, so that the run cannot be resumed. */
   readonly ledger?: RowLedger;
-  /** Where attempts run. Default: all at the same place. */
+  /** Places for attempts. Default: a single one. */
   readonly places?: Places;
-  /** How many rows run at once. Default: 16. */
+  /** Maximum number of concurrent rows. Default: 16. */
   readonly maxConcurrency?: number;
-  /** How many more attempts a row gets that failed. Default: 0. */
+  /** Maximum number of retries of a failed row. Default: 0. */
   readonly retries?: number;
-  /** How often attempts at a row may be lost with their places, in one run, before the row fails. Default: 3. */
+  /**
+   * Maximum number of attempts at a row that may be lost with their places, in one run, before the row fails. Default:
+   * 3.
+   */
   readonly maxLosses?: number;
   /** Time before the second attempt; it doubles with each further one. Default: 1 s. */
   readonly backoffMs?: number;
@@ -39,7 +42,7 @@ export interface RunRowsOptions {
   readonly maxFailures?: number;
   /** Begins at most this many rows; the others stay pending. Default: all. */
   readonly limit?: number;
-  /** Which rows of a resumed job run: those without a result, the default, or only those that failed or were lost. */
+  /** Rows of a resumed job to run: those without a result, the default, or only those that failed or were lost. */
   readonly only?: "unfinished" | "failed";
   /**
    * Whether a row runs again if an earlier run was killed during it and nothing is left of it, or if its place was lost.
@@ -57,5 +60,5 @@ export interface RunRowsOptions {
 /** The options with their defaults. */
 export type RowsPlan = Required<Omit<RunRowsOptions, Absent>> & Pick<RunRowsOptions, Absent>;
 
-/** Options that have no default. */
+/** Options without a default. */
 type Absent = "takeOver" | "places" | "signal" | "onProgress" | "onRecord";

@@ -1,8 +1,6 @@
-import type { RowStatus } from "./row.ts";
-
-/** How far a run is. */
+/** Progress of a run. */
 export interface RowsProgress {
-  /** Rows that were read so far, including those that an earlier run had finished. */
+  /** Rows read so far, including those that an earlier run had finished. */
   readonly rows: number;
   readonly running: number;
   readonly completed: number;
@@ -15,7 +13,7 @@ export interface RowsProgress {
   readonly moved: number;
   /** Rows that ended in this run, not in an earlier one. */
   readonly ended: number;
-  /** How many places take rows now, if there are several. */
+  /** Number of places that accept rows, if there are several. */
   readonly places?: number;
   /** Why nothing runs although a row is due: no place has a free slot, or no attempt can begin. */
   readonly waiting?: string;
@@ -28,31 +26,4 @@ export interface RowsSummary extends RowsProgress {
   readonly end: "finished" | "stopped" | "interrupted";
   readonly reason?: string;
   readonly durationMs: number;
-}
-
-/** Counts rows by their status. */
-export class RowCounts {
-  readonly #byStatus: Record<RowStatus, number> = {
-    pending: 0,
-    running: 0,
-    completed: 0,
-    failed: 0,
-    cancelled: 0,
-    lost: 0,
-  };
-  rows = 0;
-  running = 0;
-  retries = 0;
-  moved = 0;
-  ended = 0;
-
-  add(status: RowStatus, count = 1): void {
-    this.#byStatus[status] += count;
-  }
-
-  progress(): RowsProgress {
-    const { completed, failed, cancelled, lost } = this.#byStatus;
-    const { rows, running, retries, moved, ended } = this;
-    return { rows, running, completed, failed, cancelled, lost, retries, moved, ended };
-  }
 }

@@ -1,24 +1,21 @@
+import { onAbort } from "../../base/deadlines.ts";
+import { defined } from "../../base/defined.ts";
 import { after, formatDuration } from "../../base/duration.ts";
 import { ExecError, messageOf } from "../../base/errors.ts";
 import { recorded } from "./record-error.ts";
-import { backoff, RetryQueue } from "./retry-queue.ts";
-import type { RowItem, RowOutcome, RowRecord } from "./row.ts";
+import { backoff, type NextAttempt, RetryQueue } from "./retry-queue.ts";
+import type { RowItem, RowOutcome, RowRecord, RowStatus } from "./row.ts";
 import { RowSource } from "./row-source.ts";
-import { RowCounts, type RowsProgress, type RowsSummary } from "./rows-progress.ts";
+import type { RowsProgress, RowsSummary } from "./rows-progress.ts";
 import { RunningAttempt } from "./running-attempt.ts";
 import type { RowsPlan } from "./rows-plan.ts";
 
-/** How many rows may wait for another attempt, so that a file of failing rows is not read into memory. */
+/** Maximum number of rows waiting for another attempt, so that a file of failing rows is not read into memory. */
 const MIN_WAITING = 256;
-/** How many outcomes may wait for the disk. */
+/** Maximum number of outcomes waiting for the disk. */
 const MAX_UNRECORDED = 512;
 
-/** An attempt that is to be made. */
-interface Next {
-  readonly item: RowItem;
-  readonly attempt: number;
-  readonly lastAttempt: number;
-  readonly losses?: number;
+interface Next extends NextAttempt {
   /** True if an earlier run began this attempt. */
   readonly isBegun?: boolean;
   /** True for the first attempt of this run. */
@@ -29,7 +26,17 @@ interface Next {
 /** One run over the rows of a job. */
 export class RowsRun {
   readonly #plan: RowsPlan;
-  readonly #counts = new RowCounts();
+  readonly #counts = {
+    rows: 0,
+    running: 0,
+    completed: 0,
+    failed: 0,
+    cancelled: 0,
+    lost: 0,
+    retries: 0,
+    moved: 0,
+    ended: 0,
+  };
   readonly #retries = new RetryQueue();
   readonly #running = new Set<RunningAttempt>();
   readonly #source: RowSource;
@@ -45,7 +52,7 @@ export class RowsRun {
   #failures = 0;
   /** Why nothing more begins. */
   #stopReason: string | undefined;
-  /** Why everything is given up. */
+  /** Why the run was abandoned. */
   #abortReason: unknown;
   #isAborted = false;
   #failure: { readonly error: unknown } | undefined;
@@ -63,9 +70,7 @@ export class RowsRun {
   async run(): Promise<RowsSummary> {
     const startedAt = performance.now();
     const { signal, totalTimeoutMs, ledger, places } = this.#plan;
-    const interrupt = (): void => this.#abort(signal?.reason);
-    if (signal?.aborted === true) interrupt();
-    signal?.addEventListener("abort", interrupt, { once: true });
+    const unlink = onAbort(signal, (reason) => this.#abort(reason));
     const unwatch = places?.watch(() => this.#changed());
     const cancelTimeout = after(totalTimeoutMs, () => {
       this.#stop(`the run took longer than ${formatDuration(totalTimeoutMs)}`);
@@ -79,7 +84,7 @@ export class RowsRun {
       await this.#settled();
       cancelTimeout();
       unwatch?.();
-      signal?.removeEventListener("abort", interrupt);
+      unlink();
       await this.#source.close();
     }
     if (this.#failure !== undefined) throw this.#failure.error;
@@ -91,7 +96,7 @@ export class RowsRun {
       ...this.#progress(),
       jobId: ledger.jobId,
       end,
-      ...(reason === undefined ? {} : { reason }),
+      ...defined({ reason }),
       durationMs: performance.now() - startedAt,
     };
   }
@@ -126,12 +131,12 @@ export class RowsRun {
     const held = this.#held;
     this.#held = undefined;
     if (held === undefined || this.#stopReason === undefined || held.isFirst !== true) return held;
-    this.#counts.add("cancelled");
+    this.#counts.cancelled += 1;
     this.#waiting = undefined;
     return undefined;
   }
 
-  /** Decides where an attempt runs. Undefined if there is no free slot. */
+  /** Chooses the place of an attempt. Undefined without a free slot. */
   #place(next: Next): Next | undefined {
     const { places, ledger } = this.#plan;
     if (places === undefined) return next;
@@ -154,12 +159,12 @@ export class RowsRun {
     const isFailed = status === "failed" || status === "lost";
     const runs = only === "failed" ? isFailed : !isFailed && status !== "completed";
     if (!runs) {
-      this.#counts.add(status);
+      this.#count(status);
       if (status === "failed") this.#failures += 1;
       return undefined;
     }
     if (this.#stopReason !== undefined) {
-      this.#counts.add("cancelled");
+      this.#counts.cancelled += 1;
       return undefined;
     }
     if (this.#begun >= limit) return undefined;
@@ -175,7 +180,6 @@ export class RowsRun {
       waits: () => this.#reportWaiting(),
     });
     this.#running.add(running);
-    this.#counts.running = this.#running.size;
     this.#waiting = undefined;
     void this.#attempt(running, next);
     this.#report();
@@ -190,14 +194,13 @@ export class RowsRun {
       outcome =
         this.#isAborted && next.isBegun !== true ? undefined : await running.run(next.isBegun === true);
     } catch (error) {
-      if (!running.isAborted) this.#fail(error);
+      if (!running.signal.aborted) this.#fail(error);
       else if (this.#failure === undefined) outcome = running.lateOutcome();
     } finally {
       outcome = this.#boundLosses(next, outcome);
       this.#noteFailure(next, outcome);
       if (next.place !== undefined) this.#plan.places?.release(next.place);
       this.#running.delete(running);
-      this.#counts.running = this.#running.size;
       this.#unrecorded += 1;
       this.#changed();
     }
@@ -217,8 +220,10 @@ export class RowsRun {
     const { ledger, rerun, backoffMs, maxBackoffMs } = this.#plan;
     const { item, attempt, lastAttempt } = next;
     if (outcome === undefined) {
-      if (this.#isAborted) await this.#end(item, running.record("cancelled", { error: this.#abortText() }));
-      else if (rerun)
+      if (this.#isAborted) {
+        const error = `given up: ${messageOf(this.#abortReason)}`;
+        await this.#end(item, running.record("cancelled", { error }));
+      } else if (rerun)
         this.#retries.add({ item, attempt: attempt + 1, lastAttempt: lastAttempt + 1, dueAt: 0 });
       else await this.#end(item, running.record("lost", { error: LOST }));
       return;
@@ -227,7 +232,7 @@ export class RowsRun {
       await this.#recordLoss(running, next, outcome);
       return;
     }
-    if (outcome.status === "failed" && this.#isTriedAgain(next, outcome)) {
+    if (outcome.status === "failed" && this.#willRetry(next, outcome)) {
       const dueAt =
         performance.now() +
         backoff(attempt + 1 - (lastAttempt - this.#plan.retries), backoffMs, maxBackoffMs);
@@ -245,7 +250,7 @@ export class RowsRun {
 
   async #recordLoss(running: RunningAttempt, next: Next, { error, isBegun, host }: Lost): Promise<void> {
     const { item, attempt, lastAttempt, losses = 0 } = next;
-    const facts = { error, ...(host === undefined ? {} : { host }) };
+    const facts = { error, ...defined({ host }) };
     if (this.#isAborted) await this.#end(item, running.record("cancelled", facts));
     else if (isBegun && !this.#plan.rerun) await this.#end(item, running.record("lost", facts));
     else {
@@ -267,13 +272,13 @@ export class RowsRun {
     return { ...facts, status: "failed", error: `${facts.error}${times}`, retry: false };
   }
 
-  #isTriedAgain({ attempt, lastAttempt }: Next, { retry }: { readonly retry: boolean }): boolean {
+  #willRetry({ attempt, lastAttempt }: Next, { retry }: { readonly retry: boolean }): boolean {
     return retry && attempt < lastAttempt && !this.#isAborted;
   }
 
-  /** Before it is recorded, so that no row takes the place of the last one that may fail. */
+  /** Before it is recorded, so that no other row starts after the last permitted failure. */
   #noteFailure(next: Next, outcome: RowOutcome | undefined): void {
-    if (outcome?.status !== "failed" || this.#isAborted || this.#isTriedAgain(next, outcome)) return;
+    if (outcome?.status !== "failed" || this.#isAborted || this.#willRetry(next, outcome)) return;
     const { maxFailures } = this.#plan;
     this.#failures += 1;
     if (this.#failures >= maxFailures)
@@ -283,19 +288,23 @@ export class RowsRun {
   async #end(item: RowItem, record: RowRecord): Promise<void> {
     const { ledger, onRecord } = this.#plan;
     await ledger.settle(item, record);
-    this.#counts.add(record.status);
+    this.#count(record.status);
     this.#counts.ended += 1;
     this.#report();
     await onRecord?.(item, record);
   }
 
-  /** Nothing more begins. */
+  #count(status: RowStatus): void {
+    if (status !== "pending" && status !== "running") this.#counts[status] += 1;
+  }
+
+  /** Starts nothing more. */
   #stop(reason: string): void {
     this.#stopReason ??= reason;
     this.#changed();
   }
 
-  /** Everything is given up. */
+  /** Abandons everything. */
   #abort(reason: unknown): void {
     if (this.#isAborted) return;
     this.#isAborted = true;
@@ -308,10 +317,6 @@ export class RowsRun {
   #fail(error: unknown): void {
     this.#failure ??= { error };
     this.#abort(error);
-  }
-
-  #abortText(): string {
-    return `given up: ${messageOf(this.#abortReason)}`;
   }
 
   /** Resolves when nothing runs any more and everything is recorded. */
@@ -338,8 +343,7 @@ export class RowsRun {
   }
 
   #report(): void {
-    const waiting = this.#waiting === undefined ? {} : { waiting: this.#waiting };
-    this.#plan.onProgress?.({ ...this.#progress(), ...waiting });
+    this.#plan.onProgress?.({ ...this.#progress(), ...defined({ waiting: this.#waiting }) });
   }
 
   /** Reports why nothing runs when the reason changes or goes away. */
@@ -361,11 +365,11 @@ export class RowsRun {
   }
 
   #progress(): RowsProgress {
-    const { places } = this.#plan;
-    return { ...this.#counts.progress(), ...(places === undefined ? {} : { places: places.count }) };
+    const places = this.#plan.places?.count;
+    return { ...this.#counts, running: this.#running.size, ...defined({ places }) };
   }
 }
 
 type Lost = Extract<RowOutcome, { readonly status: "lost" }>;
 
-const LOST = "it was running when an earlier run was killed, and nothing is left of it";
+const LOST = "it was running when an earlier run was killed, and no trace of it is left";

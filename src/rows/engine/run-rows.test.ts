@@ -307,9 +307,9 @@ it("begins so many rows at most, and leaves the others pending", async () => {
 });
 
 it.each([
-  [{ maxConcurrency: 0 }, "maxConcurrency must be a whole number from 1 on, not 0"],
+  [{ maxConcurrency: 0 }, "maxConcurrency must be a whole number of at least 1, not 0"],
   [{ maxConcurrency: 20_000 }, "maxConcurrency may be up to 10000, not 20000"],
-  [{ retries: -1 }, "retries must be a whole number from 0 on, not -1"],
+  [{ retries: -1 }, "retries must be a whole number of at least 0, not -1"],
   [{ timeoutMs: Number.NaN }, "timeoutMs must be a number of milliseconds"],
 ])("refuses %j", async (options, message) => {
   await expect(runRows({ rows: [], run: async () => DONE, ...options })).rejects.toThrow(message);
@@ -401,8 +401,8 @@ describe("what the caller gives", () => {
   });
 });
 
-it("gives an attempt its time when it has begun, and tells why all of them wait", async () => {
-  const told: (string | undefined)[] = [];
+it("gives an attempt its time when it has begun, and reports why all of them wait", async () => {
+  const waits: (string | undefined)[] = [];
   const room = createDeferred<void>();
   const summary = runRows({
     rows: items(2),
@@ -414,12 +414,12 @@ it("gives an attempt its time when it has begun, and tells why all of them wait"
       return attempt.item.index === 0 ? DONE : await aborted(attempt);
     },
     onProgress: ({ waiting }) => {
-      told.push(waiting);
+      waits.push(waiting);
       // Longer than the time that an attempt has.
       if (waiting !== undefined) setTimeout(() => room.resolve(), 200);
     },
   });
   expect(await summary).toMatchObject({ completed: 1, failed: 1 });
-  expect(told).toContain("no room");
-  expect(told.at(-1)).toBeUndefined();
+  expect(waits).toContain("no room");
+  expect(waits.at(-1)).toBeUndefined();
 });

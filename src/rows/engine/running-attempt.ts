@@ -1,6 +1,7 @@
+import { defined } from "../../base/defined.ts";
 import { after, formatDuration } from "../../base/duration.ts";
 import { ExecError, UsageError } from "../../base/errors.ts";
-import type { JsonValue, RowAttempt, RowItem, RowOutcome, RowRecord } from "./row.ts";
+import type { RowAttempt, RowItem, RowOutcome, RowRecord } from "./row.ts";
 import type { RowsPlan } from "./rows-plan.ts";
 
 /** An attempt while it runs. */
@@ -12,12 +13,14 @@ export class RunningAttempt implements RowAttempt {
   readonly stop: (reason: string) => void;
   readonly #plan: RowsPlan;
   readonly #controller = new AbortController();
+  readonly signal: AbortSignal = this.#controller.signal;
   readonly #startedAt = performance.now();
   #endedAt: number | undefined;
   #afterRecord: (() => Promise<void>) | undefined;
   #isLate = false;
   #cancelTimeout: () => void = () => {};
-  #waiting: string | undefined;
+  /** Why it cannot begin yet. */
+  waiting: string | undefined;
   readonly #run: AttemptRun;
 
   constructor(
@@ -34,30 +37,17 @@ export class RunningAttempt implements RowAttempt {
     this.#plan = plan;
   }
 
-  get signal(): AbortSignal {
-    return this.#controller.signal;
-  }
-
-  get isAborted(): boolean {
-    return this.signal.aborted;
-  }
-
   readonly afterRecord = (act: () => Promise<void>): void => {
     this.#afterRecord = act;
   };
 
   readonly waits = (reason: string | undefined): void => {
-    if (reason === this.#waiting) return;
-    this.#waiting = reason;
+    if (reason === this.waiting) return;
+    this.waiting = reason;
     this.#cancelTimeout();
     if (reason === undefined) this.#limitTime();
     this.#run.waits();
   };
-
-  /** Why it cannot begin yet. */
-  get waiting(): string | undefined {
-    return this.#waiting;
-  }
 
   /** Makes the attempt, or takes over the one that an earlier run began. */
   async run(isBegun: boolean): Promise<RowOutcome | undefined> {
@@ -83,23 +73,20 @@ export class RunningAttempt implements RowAttempt {
   lateOutcome(facts: Partial<FailedOutcome> = {}): RowOutcome | undefined {
     if (!this.#isLate) return undefined;
     const late = this.#lateText();
-    const told = facts.error?.startsWith(late) === true ? facts.error : late;
-    return { ...facts, status: "failed", error: told, retry: true };
+    const error = facts.error?.startsWith(late) === true ? facts.error : late;
+    return { ...facts, status: "failed", error, retry: true };
   }
 
   /** Describes the end of the row. */
   record(status: RowRecord["status"], { error, result, exitCode, host, tokens }: RecordFacts): RowRecord {
     const completedAt = new Date().toISOString();
+    const reportedAt = result === undefined ? undefined : completedAt;
     return {
       index: this.item.index,
       id: this.item.id,
       status,
       attempts: this.attempt,
-      ...(error === undefined ? {} : { error }),
-      ...(result === undefined ? {} : { result, reportedAt: completedAt }),
-      ...(exitCode === undefined ? {} : { exitCode }),
-      ...(host === undefined ? {} : { host }),
-      ...(tokens === undefined ? {} : { tokens }),
+      ...defined({ error, result, reportedAt, exitCode, host, tokens }),
       completedAt,
       durationMs: Math.round((this.#endedAt ?? performance.now()) - this.#startedAt),
     };
@@ -124,19 +111,13 @@ export class RunningAttempt implements RowAttempt {
 
 type FailedOutcome = Extract<RowOutcome, { readonly status: "failed" }>;
 
-/** What an attempt reports to its run. */
+/** Callbacks from an attempt to its run. */
 interface AttemptRun {
   readonly stop: (reason: string) => void;
-  /** It waits to begin, or has begun. */
+  /** It is waiting to begin, or has begun. */
   readonly waits: () => void;
 }
 
 const STATUSES = new Set<unknown>(["completed", "failed", "lost"]);
 
-interface RecordFacts {
-  readonly error?: string;
-  readonly result?: JsonValue;
-  readonly exitCode?: number;
-  readonly host?: string;
-  readonly tokens?: number;
-}
+type RecordFacts = Pick<RowRecord, "error" | "result" | "exitCode" | "host" | "tokens">;

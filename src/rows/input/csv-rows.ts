@@ -1,13 +1,13 @@
 import { Readable } from "node:stream";
 import { CsvError, parse } from "csv-parse";
 import { UsageError } from "../../base/errors.ts";
-import { detectDelimiter } from "./delimiter.ts";
 import { cellsOf, type RawRow, type RowReader } from "./raw-row.ts";
 
 /** A quote that is never closed must not read the whole file into memory. */
 const MAX_ROW_BYTES = 16 * 1024 * 1024;
+const DELIMITERS = [",", ";", "\t", "|"];
 
-/** The rows of a CSV file, whose first row names the columns. */
+/** The rows of a CSV file, whose first row contains the column names. */
 export class CsvRows implements RowReader {
   columns: readonly string[] = [];
   readonly #path: string;
@@ -100,13 +100,23 @@ type Line = string[] & { readonly line: number };
 
 async function* joined(first: Buffer, rest: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {
   yield first;
-  for (;;) {
-    const next = await rest.next();
-    if (next.done === true) return;
-    yield next.value;
-  }
+  for (let next = await rest.next(); next.done !== true; next = await rest.next()) yield next.value;
 }
 
 function cellCount(count: number): string {
   return count === 1 ? "1 cell" : `${count} cells`;
+}
+
+/** The delimiter of a file, from its first line that is not blank: the candidate that is there most often, outside of quotes. */
+function detectDelimiter(beginning: string): string {
+  const counts = new Map(DELIMITERS.map((candidate) => [candidate, 0]));
+  let isQuoted = false;
+  for (const character of beginning.replace(/^\uFEFF?[\r\n]+/, "")) {
+    if (character === '"') isQuoted = !isQuoted;
+    else if (isQuoted) continue;
+    else if (character === "\n" || character === "\r") break;
+    else if (counts.has(character)) counts.set(character, counts.get(character)! + 1);
+  }
+  const [best, count] = [...counts].reduce((one, other) => (other[1] > one[1] ? other : one));
+  return count === 0 ? "," : best;
 }

@@ -46,7 +46,8 @@ export class JsonLineRows implements RowReader {
   #asText(value: unknown, name: string, line: number): string {
     if (value === null) return "";
     const text = typeof value === "string" ? value : JSON.stringify(value);
-    if (text.includes("\0")) throw this.#fault(line, `has a NUL in '${name}', which no program can be given`);
+    if (text.includes("\0"))
+      throw this.#fault(line, `has a NUL in '${name}', which cannot be passed to a program`);
     return text;
   }
 

@@ -8,7 +8,7 @@ export interface RawRow {
   readonly json?: string;
 }
 
-/** Cells by their names. The object has nothing else, so that no column is mistaken for what objects have. */
+/** Cells by name. The object has no other properties, so that inherited ones are never mistaken for columns. */
 export function cellsOf(entries: Iterable<readonly [name: string, cell: string]>): Record<string, string> {
   const cells = Object.create(null) as Record<string, string>;
   for (const [name, cell] of entries) cells[name] = cell;
@@ -17,7 +17,7 @@ export function cellsOf(entries: Iterable<readonly [name: string, cell: string]>
 
 /** Reads the rows of one format from the bytes of a file. */
 export interface RowReader {
-  /** Names of the columns; those of JSON lines are complete when all rows are read. */
+  /** Column names; those of JSON Lines are complete when all rows have been read. */
   readonly columns: readonly string[];
   read(bytes: AsyncIterable<Buffer>): AsyncIterable<RawRow>;
 }

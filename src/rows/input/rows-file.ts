@@ -12,23 +12,26 @@ import { Utf8Check } from "./utf8-check.ts";
 const MAX_ID_CHARACTERS = 1_024;
 const READ_BYTES = 256 * 1024;
 
-/** What a file with rows is. */
+/** Format of a file with rows. */
 export interface RowsFileOptions {
-  /** Default: from the name: `.jsonl`, `.ndjson` and `.json` are JSON lines, everything else is CSV. */
+  /** Default: from the name: `.jsonl`, `.ndjson` and `.json` are JSON Lines, everything else is CSV. */
   readonly format?: "csv" | "jsonl";
-  /** Of a CSV file. Default: a tab for `.tsv`, otherwise what the first line has most of: `,`, `;`, a tab or `|`. */
+  /**
+   * For a CSV file. Default: a tab for `.tsv`, otherwise the most frequent in the first line of `,`, `;`, a tab and
+   * `|`.
+   */
   readonly delimiter?: string;
   /** The column with the ids of the rows. Default: rows are called `row-1`, `row-2`, … */
   readonly idColumn?: string;
 }
 
-/** Says what is wrong with a row; undefined if nothing is. */
+/** Describes what is wrong with a row; undefined if it is valid. */
 export type CheckRow = (item: RowItem) => string | undefined;
 
 /** A file with rows that has been read once, and can be read again as long as it does not change. */
 export class RowsFile {
   readonly path: string;
-  /** Names of the columns. Those of JSON lines are the members of all objects. */
+  /** Column names. Those of JSON Lines are the members of all objects. */
   readonly columns: readonly string[];
   /** Number of rows. */
   readonly count: number;
@@ -40,14 +43,14 @@ export class RowsFile {
   private constructor(
     path: string,
     options: RowsFileOptions,
-    found: Pick<RowsFile, "columns" | "count" | "sha256"> & { stamp: string },
+    { columns, count, sha256, stamp }: Pick<RowsFile, "columns" | "count" | "sha256"> & { stamp: string },
   ) {
     this.path = path;
-    this.columns = found.columns;
-    this.count = found.count;
-    this.sha256 = found.sha256;
+    this.columns = columns;
+    this.count = count;
+    this.sha256 = sha256;
     this.#options = options;
-    this.#stamp = found.stamp;
+    this.#stamp = stamp;
   }
 
   /**
@@ -60,8 +63,7 @@ export class RowsFile {
     check?: (columns: readonly string[]) => CheckRow,
     signal?: AbortSignal,
   ): Promise<RowsFile> {
-    if (path === "-")
-      throw new UsageError("rows cannot come from stdin, because they are read more than once; give a file");
+    if (path === "-") throw new UsageError("rows are read more than once, so they need a file, not stdin");
     const stamp = await stampOf(path);
     const hash = createHash("sha256");
     const reader = readerFor(path, options);
@@ -74,7 +76,7 @@ export class RowsFile {
       const item = itemOf(raw, count, options);
       checkId(path, item, raw, options);
       if (item.sourceId !== undefined && !ids.add(item.id)) await reportTwice(path, options, item, raw);
-      // The columns of JSON lines are known one by one: then the row itself says what is missing.
+      // The columns of JSON Lines become known one by one: then the row itself says what is missing.
       checkRow ??= check?.(reader instanceof JsonLineRows ? Object.keys(raw.values) : reader.columns);
       const fault = checkRow?.(item);
       if (fault !== undefined) throw new UsageError(`${path}, line ${raw.line}: row ${count + 1}: ${fault}`);
@@ -159,7 +161,7 @@ async function reportTwice(
     if (index === twice.index) return;
     if (itemOf(raw, index, options).id === twice.id)
       throw new UsageError(
-        `${path}, line ${line}: row ${twice.index + 1} has the id '${twice.id}', as row ${index + 1} has`,
+        `${path}, line ${line}: row ${twice.index + 1} has the id '${twice.id}', which row ${index + 1} has, too`,
       );
     index += 1;
   }
@@ -175,12 +177,12 @@ export function columnList(columns: readonly string[]): string {
 
 async function stampOf(path: string): Promise<string> {
   try {
-    const found = await stat(path);
-    if (!found.isFile())
+    const stats = await stat(path);
+    if (!stats.isFile())
       throw new UsageError(
         `${path} is not a regular file; rows are read more than once, so they must be in one`,
       );
-    return [found.dev, found.ino, found.size, found.mtimeMs].join(" ");
+    return [stats.dev, stats.ino, stats.size, stats.mtimeMs].join(" ");
   } catch (error) {
     if (error instanceof ExecError) throw error;
     const { code } = error as NodeJS.ErrnoException;
@@ -191,5 +193,5 @@ async function stampOf(path: string): Promise<string> {
 }
 
 function changed(path: string): ExecError {
-  return new ExecError("INVALID_INPUT", `${path} has changed while its rows were read`);
+  return new ExecError("INVALID_INPUT", `${path} changed while its rows were being read`);
 }

@@ -30,7 +30,7 @@ export class Utf8Check {
 
   #check(piece: Buffer): void {
     const nul = piece.indexOf(0);
-    if (nul !== -1) throw this.#fault(piece, nul, "a NUL, which no program can be given");
+    if (nul !== -1) throw this.#fault(piece, nul, "a NUL, which cannot be passed to a program");
     if (!isUtf8(piece)) {
       const at = firstInvalid(piece);
       const byte = piece[at]!.toString(16).padStart(2, "0");
@@ -50,7 +50,7 @@ function isUtf16(piece: Buffer): boolean {
   return (piece[0] === 0xff && piece[1] === 0xfe) || (piece[0] === 0xfe && piece[1] === 0xff);
 }
 
-/** Where the last character that is complete ends. */
+/** End of the last complete character. */
 function completeEnd(piece: Buffer): number {
   for (let back = 1; back <= Math.min(MAX_INCOMPLETE, piece.length); back += 1) {
     const byte = piece[piece.length - back]!;

@@ -137,7 +137,9 @@ it("no file is replaced that is not of this job", async () => {
   input("name\ncat\n");
   await expect(job({ output: place("in.csv") })).rejects.toThrow("the output would replace the input");
   writeFileSync(place("out.csv"), "precious");
-  await expect(job()).rejects.toThrow("out.csv exists; resume the job with --resume");
+  await expect(job()).rejects.toThrow(
+    "out.csv exists; continue the job with --resume, replace it with --force",
+  );
   expect(readFileSync(place("out.csv"), "utf8")).toBe("precious");
 });
 
@@ -155,7 +157,7 @@ it("no file of the user is taken for one of the job's own", async () => {
   expect(readdirSync(directory).sort()).toEqual(files);
 });
 
-describe("what somebody else puts beside the output while the job runs", () => {
+describe("what someone else puts beside the output while the job runs", () => {
   const precious = (name: string, text = "precious"): string => {
     writeFileSync(place(name), text);
     return place(name);
@@ -228,7 +230,7 @@ it("a place that cannot be written, or an option that makes no sense, is told be
   await expect(job({ output: place("none/out.csv"), ledger: place("ledger") })).rejects.toThrow(
     /^cannot write .*out\.csv: ENOENT$/,
   );
-  await expect(job({ output: "-" })).rejects.toThrow("results cannot go to stdout");
+  await expect(job({ output: "-" })).rejects.toThrow("need a file, not stdout");
   await expect(job({}, {}, { maxConcurrency: 20_000 })).rejects.toThrow("maxConcurrency may be up to 10000");
   expect(readdirSync(directory)).toEqual(["in.csv"]);
 });
@@ -431,7 +433,7 @@ describe("the lock", () => {
     );
     expect(second).toMatchObject({
       code: "USAGE",
-      message: expect.stringMatching(new RegExp(`^process ${process.pid} on .* works on this job`)),
+      message: expect.stringMatching(new RegExp(`^process ${process.pid} on .* is working on this job`)),
     });
     expect(readdirSync(directory).sort()).toEqual(["in.csv", "out.csv", "out.csv.ledger"]);
   });
@@ -449,7 +451,7 @@ describe("the lock", () => {
     input("name\na\n");
     writeFileSync(place("out.csv.ledger.lock"), JSON.stringify({ pid: 1, started: "1", host: "elsewhere" }));
     await expect(job()).rejects.toThrow(
-      /process 1 on elsewhere works on this job; .* remove .*\.ledger\.lock/,
+      /process 1 on elsewhere is working on this job; .* remove .*\.ledger\.lock/,
     );
   });
 });

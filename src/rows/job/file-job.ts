@@ -14,7 +14,7 @@ import type { JobHeader } from "../ledger/ledger-entries.ts";
 import type { OutcomeGroup } from "../output/outcome-groups.ts";
 import { OutputFile } from "../output/output-file.ts";
 
-/** Where rows come from, and where their results go. */
+/** Source of the rows, and destination of their results. */
 export interface JobFiles extends RowsFileOptions {
   /** The file with the rows. */
   readonly input: string;
@@ -24,9 +24,11 @@ export interface JobFiles extends RowsFileOptions {
   readonly ledger?: string;
   /** Continues a job that was interrupted. Default: false. */
   readonly resume?: boolean;
+  /** Replaces the output and the ledger of an earlier job, unless that runs. Default: false. */
+  readonly force?: boolean;
 }
 
-/** How the engine works, as far as its user decides. */
+/** The engine's options that its user chooses. */
 export type JobOptions = Pick<
   RunRowsOptions,
   | "maxConcurrency"
@@ -53,22 +55,24 @@ export interface StartedJob {
   readonly rows: number;
 }
 
-/** What is done with each row. */
+/** The work for each row. */
 export interface JobWork extends Pick<RunRowsOptions, "run" | "takeOver" | "places"> {
-  /** What a resumed job must have in common with the one that was interrupted, by the names that messages use. */
+  /** What a resumed job must share with the interrupted one, by the names that messages use. */
   readonly identity: Readonly<Record<string, JsonValue>>;
+  /** Adds a column of this name for results that are text. */
+  readonly textColumn?: string;
   /** Looks at every row before anything begins, once the columns are known. Throws for columns that do not fit. */
   readonly check?: (columns: readonly string[]) => CheckRow;
-  /** Called with what is known about the attempts, before anything begins. */
+  /** Called with the known attempts, before anything begins. */
   readonly opened?: (attempts: JobAttempts) => void;
 }
 
-/** What the ledger of a job says about its attempts. */
+/** A ledger's record of a job's attempts. */
 export interface JobAttempts {
   readonly jobId: string;
   /** Every machine on which attempts were begun, in this run and in earlier ones. */
   readonly places: ReadonlySet<string>;
-  /** Whether this is the attempt at the row that counts, there, and its end is not recorded. */
+  /** Whether this is the row's current attempt, at that place, and its end is not recorded. */
   readonly isRunning: (attempt: {
     readonly index: number;
     readonly attempt: number;
@@ -86,8 +90,8 @@ export interface JobSummary extends RowsSummary {
   /** Every row of the file by how it ended. */
   readonly groups: readonly OutcomeGroup[];
   /**
-   * False if the run was given up, and ordering so many results would have taken too long: the output has the rows that
-   * have ended, in the order of their ends, and there are no groups.
+   * False if the run was abandoned, and sorting so many results would have taken too long: the output has the ended
+   * rows in the order of their ends, and there are no groups.
    */
   readonly isOrdered: boolean;
 }
@@ -101,19 +105,20 @@ export async function runFileJob(
   work: JobWork,
   options: JobOptions = {},
 ): Promise<JobSummary> {
-  const { input: path, output, resume = false } = files;
+  const { input: path, output, resume = false, force = false } = files;
+  const { identity, check, opened, textColumn, ...attempts } = work;
   const ledgerPath = files.ledger ?? `${output}.ledger`;
   checkPlaces(files, ledgerPath);
   checkLimits(options);
   const { signal } = options;
-  const input = await RowsFile.open(path, files, work.check, signal);
+  const input = await RowsFile.open(path, files, check, signal);
   const header: JobHeader = {
     kind: "job",
     version: 1,
     jobId: randomId(),
     input: { path, sha256: input.sha256, rows: input.count },
     work: {
-      ...work.identity,
+      ...identity,
       format: files.format ?? null,
       delimiter: files.delimiter ?? null,
       "id column": files.idColumn ?? null,
@@ -122,17 +127,17 @@ export async function runFileJob(
   };
   await using ledger = resume
     ? await FileLedger.resume(ledgerPath, header, (begun) => checkSame(begun, header))
-    : await FileLedger.create(ledgerPath, header);
-  const results = new OutputFile(output, input, ledger);
+    : await FileLedger.create(ledgerPath, header, { replace: force });
+  const results = new OutputFile(output, { input, ledger, textColumn });
   try {
-    await results.begin({ isResumed: resume, signal });
+    await results.begin(resume, signal);
   } catch (error) {
-    // Nothing has begun, so nothing is left.
+    // Nothing has begun, so no file is needed.
     if (!resume) await rm(ledgerPath, { force: true });
     throw error;
   }
   const { onStart, ...engine } = options;
-  work.opened?.({
+  opened?.({
     jobId: ledger.jobId,
     places: ledger.places,
     isRunning: ({ index, attempt, place }) =>
@@ -145,15 +150,13 @@ export async function runFileJob(
   try {
     summary = await runRows({
       ...engine,
-      ...(work.takeOver === undefined ? {} : { takeOver: work.takeOver }),
-      ...(work.places === undefined ? {} : { places: work.places }),
-      run: work.run,
+      ...attempts,
       rows: input.rows(),
       ledger,
       onRecord: (item, record) => results.add(item, record),
     });
   } catch (error) {
-    // What is known is written as well as it can be; the error matters more.
+    // Known results are written as far as possible; the error matters more.
     await results.finish(signal).catch(() => {});
     throw error;
   }
@@ -169,9 +172,8 @@ export async function runFileJob(
   };
 }
 
-function checkPlaces({ input, output, resume }: JobFiles, ledger: string): void {
-  if (output === "-")
-    throw new UsageError("results cannot go to stdout, because they are ordered at the end; give a file");
+function checkPlaces({ input, output, resume, force }: JobFiles, ledger: string): void {
+  if (output === "-") throw new UsageError("results are ordered at the end, so they need a file, not stdout");
   if (existsSync(output) && !statSync(output).isFile())
     throw new UsageError(`${output} is not a regular file; results need one`);
   for (const [path, what] of [
@@ -179,14 +181,14 @@ function checkPlaces({ input, output, resume }: JobFiles, ledger: string): void 
     [ledger, "ledger"],
   ] as const)
     if (isSameFile(path, input))
-      throw new UsageError(`the ${what} would replace the input ${input}; give another --${what}`);
+      throw new UsageError(`the ${what} would replace the input ${input}; choose another --${what}`);
   if (isSameFile(output, ledger))
-    throw new UsageError("the output and the ledger cannot be one file; give another --ledger");
-  if (resume === true) return;
+    throw new UsageError("the output and the ledger cannot be the same file; choose another --ledger");
+  if (resume === true || force === true) return;
   const existing = [ledger, output].find((path) => existsSync(path));
   if (existing !== undefined)
     throw new UsageError(
-      `${existing} exists; resume the job with --resume, remove it, or give another --output`,
+      `${existing} exists; continue the job with --resume, replace it with --force, or choose another --output`,
     );
 }
 
@@ -201,7 +203,7 @@ function checkSame(begun: JobHeader, now: JobHeader): void {
   const refuse = (what: string): never => {
     throw new ExecError(
       "USAGE",
-      `${what} since this job began; resume it as it was, or begin a new one with another --output`,
+      `${what} since this job began; resume it unchanged, or start a new one with another --output`,
     );
   };
   if (begun.input.sha256 !== now.input.sha256) refuse(`${now.input.path} has changed`);

@@ -20,7 +20,7 @@ afterEach(async () => {
   rmSync(directory, { recursive: true });
 });
 
-/** A file whose flushes end as they are told to. */
+/** A file whose flushes end on command. */
 function appending(datasync: () => Promise<void>): AppendFile {
   const file = { fd: handle.fd, datasync } as unknown as FileHandle;
   return new AppendFile(file, { path, size: 0, sync: true });

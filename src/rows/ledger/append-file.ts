@@ -5,37 +5,33 @@ import { createDeferred, type Deferred } from "../../base/deferred.ts";
 
 const MAX_PIECE = 1024 * 1024;
 
-/** Appends to a file. What is added while the disk is busy is written together, with one flush. */
+/** Appends to a file. Text added while the disk is busy is written together, with one flush. */
 export class AppendFile {
   readonly #file: FileHandle;
   readonly #path: string;
   readonly #sync: boolean;
-  #size: number;
+  /** Offset of the next text. */
+  size: number;
   #pending: string[] = [];
   #next: Deferred<void> | undefined;
   #writing: Promise<void> | undefined;
   #failure: unknown;
 
-  /** With `sync`, what is appended survives the machine's end; without, only the program's. */
+  /** With `sync`, appended text survives a crash of the machine; without, only of the program. */
   constructor(
     file: FileHandle,
     { path, size, sync }: { readonly path: string; readonly size: number; readonly sync: boolean },
   ) {
     this.#file = file;
     this.#path = path;
-    this.#size = size;
+    this.size = size;
     this.#sync = sync;
-  }
-
-  /** Where the next text begins. */
-  get size(): number {
-    return this.#size;
   }
 
   /** Resolves when the text is in the file. The owner limits how much is on its way. */
   append(text: string): Promise<void> {
     if (this.#failure !== undefined) return Promise.reject(this.#failure);
-    this.#size += Buffer.byteLength(text);
+    this.size += Buffer.byteLength(text);
     this.#pending.push(text);
     const next = (this.#next ??= createDeferred<void>());
     this.#writing ??= this.#write();
@@ -56,7 +52,7 @@ export class AppendFile {
       this.#next = undefined;
       try {
         if (this.#failure !== undefined) throw this.#failure;
-        // Without another thread: the system only takes the bytes over, and a flush takes long enough.
+        // Synchronously: the system only copies the bytes, and a flush takes long enough.
         for (const piece of pieces(texts)) writeAll(this.#file.fd, Buffer.from(piece));
         if (this.#sync) await this.#file.datasync();
         done.resolve();
@@ -72,7 +68,7 @@ export class AppendFile {
 /** An error of the system that says which file it is about; others stay as they are. */
 export function cannotWrite(path: string, error: unknown): unknown {
   const { code } = error as NodeJS.ErrnoException;
-  // The reason of a signal may be a DOMException, whose code is a number.
+  // A signal's reason may be a DOMException, whose code is a number.
   if (error instanceof ExecError || typeof code !== "string") return error;
   return new ExecError("OS_ERROR", `cannot write ${path}: ${code}`, { cause: error });
 }

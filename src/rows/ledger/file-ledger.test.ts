@@ -103,7 +103,7 @@ test("a ledger begins with the job and the program that runs it, and is for its 
 
 test("a job is worked on by one program at a time, until its ledger is closed", async () => {
   const ledger = await FileLedger.create(path, HEADER);
-  await expect(FileLedger.resume(path, HEADER, () => {})).rejects.toThrow("works on this job");
+  await expect(FileLedger.resume(path, HEADER, () => {})).rejects.toThrow("is working on this job");
   await ledger.close();
   expect(readdirSync(folder)).toEqual(["job.ledger"]);
   await (await FileLedger.resume(path, HEADER, () => {})).close();
@@ -236,7 +236,7 @@ test("a ledger that somebody has changed meanwhile is noticed", async () => {
   await ledger.settle(row(0), record(0));
   const text = readFileSync(path, "utf8");
   writeFileSync(path, text.replace('"kind":"end"', '"kind":"END"'));
-  await expect(ledger.recordOf(0)).rejects.toThrow(`${path} has changed while it was used`);
+  await expect(ledger.recordOf(0)).rejects.toThrow(`${path} changed while it was in use`);
   await ledger.close();
 });
 

@@ -1,13 +1,12 @@
 import { constants } from "node:fs";
-import { type FileHandle, open } from "node:fs/promises";
+import { type FileHandle, open, rm } from "node:fs/promises";
+import { defined } from "../../base/defined.ts";
 import { ExecError, UsageError } from "../../base/errors.ts";
 import type { RowItem, RowRecord, RowStatus } from "../engine/row.ts";
 import type { RowLedger } from "../engine/row-ledger.ts";
-import { RowStates } from "../engine/row-states.ts";
 import { AppendFile, cannotWrite } from "./append-file.ts";
-import { BegunPlaces } from "./begun-places.ts";
 import { beginsHeader, isNewer, type JobHeader, type LedgerEntry, parseEntry } from "./ledger-entries.ts";
-import { LineOffsets } from "./line-offsets.ts";
+import { LedgerIndex } from "./ledger-index.ts";
 import { lockFile } from "./lock-file.ts";
 import { LineReader, readLines } from "./read-lines.ts";
 
@@ -15,7 +14,7 @@ const NEW = "ax+";
 /** Anything but a file is refused, and a pipe is not waited for. */
 const EXISTING = constants.O_RDWR | constants.O_APPEND | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
-/** What is known about a row that has not ended. */
+/** State of a row that has not ended. */
 interface OpenRow {
   readonly status: "pending" | "running";
   readonly attempts: number;
@@ -34,46 +33,40 @@ export class FileLedger implements RowLedger, AsyncDisposable {
   stopReason: string | undefined;
   readonly #log: AppendFile;
   readonly #unlock: () => void;
-  readonly #states: RowStates;
-  readonly #offsets: LineOffsets;
-  readonly #places: BegunPlaces;
+  readonly #index: LedgerIndex;
   readonly #reader: LineReader;
 
   private constructor(
     path: string,
     file: FileHandle,
-    {
-      header,
-      states,
-      offsets,
-      places,
-      size,
-      unlock,
-    }: Found & { readonly header: JobHeader; readonly unlock: () => void },
+    { header, index, size, unlock }: Contents & { readonly header: JobHeader; readonly unlock: () => void },
   ) {
     this.path = path;
     this.header = header;
     this.#log = new AppendFile(file, { path, size, sync: true });
     this.#unlock = unlock;
-    this.#states = states;
-    this.#offsets = offsets;
-    this.#places = places;
+    this.#index = index;
     this.#reader = new LineReader(file);
   }
 
-  /** Begins a job. There must be no file of that name. */
-  static async create(path: string, header: JobHeader): Promise<FileLedger> {
+  /** Creates the ledger of a new job. The file must not exist, or is replaced. */
+  static async create(
+    path: string,
+    header: JobHeader,
+    { replace = false }: { readonly replace?: boolean } = {},
+  ): Promise<FileLedger> {
     return await locked(path, async (unlock) => {
+      if (replace) await rm(path, { force: true });
       const file = await openFile(path, NEW);
-      const ledger = new FileLedger(path, file, { ...nothing(), header, size: 0, unlock });
+      const ledger = new FileLedger(path, file, { index: new LedgerIndex(), header, size: 0, unlock });
       void ledger.#append(header);
       return await ledger.#begun();
     });
   }
 
   /**
-   * Continues a job, after `check` has accepted what it was. If a program was killed before it had recorded what the job
-   * is, nothing has begun, and the job is the one of `header`.
+   * Continues a job, after `check` has accepted its header. If a program was killed before it had recorded the header,
+   * nothing has begun, and the job is the one of `header`.
    */
   static async resume(
     path: string,
@@ -84,11 +77,10 @@ export class FileLedger implements RowLedger, AsyncDisposable {
       const file = await openFile(path, EXISTING);
       try {
         await checkOwn(file, path);
-        const found = await readLedger(file, path);
-        const begun = found.header;
+        const { header: begun, ...contents } = await readLedger(file, path);
         if (begun !== undefined) check(begun);
-        await file.truncate(found.size);
-        const ledger = new FileLedger(path, file, { ...found, header: begun ?? header, unlock });
+        await file.truncate(contents.size);
+        const ledger = new FileLedger(path, file, { ...contents, header: begun ?? header, unlock });
         if (begun === undefined) void ledger.#append(header);
         return await ledger.#begun();
       } catch (error) {
@@ -103,40 +95,32 @@ export class FileLedger implements RowLedger, AsyncDisposable {
   }
 
   statusOf(index: number): RowStatus {
-    return this.#states.status(index);
+    return this.#index.states.statusOf(index);
   }
 
   attemptsOf(index: number): number {
-    return this.#states.attempts(index);
+    return this.#index.states.attemptsOf(index);
   }
 
   placeOf(index: number): string | undefined {
-    return this.#places.get(index);
+    return this.#index.placeOf(index);
   }
 
   /** Every machine on which attempts were begun, in this run and in earlier ones. */
   get places(): ReadonlySet<string> {
-    return this.#places.all;
+    return this.#index.places;
   }
 
   async begin({ index }: RowItem, attempt: number, place?: string): Promise<void> {
-    await this.#append({ kind: "begin", index, attempt, ...(place === undefined ? {} : { host: place }) });
-    this.#states.set(index, "running", attempt);
-    this.#places.begin(index, place);
+    await this.#record({ kind: "begin", index, attempt, ...defined({ host: place }) });
   }
 
   async retry({ index }: RowItem, attempt: number, error: string, isLost = false): Promise<void> {
-    this.#offsets.set(index, this.#log.size);
-    await this.#append({ kind: "retry", index, attempt, error, ...(isLost ? { lost: true } : {}) });
-    this.#states.set(index, "pending", attempt);
-    this.#places.end(index);
+    await this.#record({ kind: "retry", index, attempt, error, ...(isLost ? { lost: true } : {}) });
   }
 
-  async settle({ index }: RowItem, record: RowRecord): Promise<void> {
-    this.#offsets.set(index, this.#log.size);
-    await this.#append({ kind: "end", ...record });
-    this.#states.set(index, record.status, record.attempts);
-    this.#places.end(index);
+  async settle(_item: RowItem, record: RowRecord): Promise<void> {
+    await this.#record({ kind: "end", ...record });
   }
 
   async stop(reason: string): Promise<void> {
@@ -144,15 +128,14 @@ export class FileLedger implements RowLedger, AsyncDisposable {
     await this.#append({ kind: "stop", reason });
   }
 
-  /** What is recorded about a row. */
+  /** The record of a row. */
   async recordOf(index: number): Promise<RowRecord | OpenRow> {
-    const status = this.#states.status(index);
-    const attempts = this.#states.attempts(index);
-    const offset = this.#offsets.get(index);
+    const [status, attempts] = [this.statusOf(index), this.attemptsOf(index)];
+    const offset = this.#index.offsets.get(index);
     const entry = offset === undefined ? undefined : parseEntry(await this.#reader.read(offset), this.header);
     if (status === "pending" || status === "running")
       return { status, attempts, ...(entry?.kind === "retry" ? { error: entry.error } : {}) };
-    if (entry?.kind !== "end") throw new ExecError("OS_ERROR", `${this.path} has changed while it was used`);
+    if (entry?.kind !== "end") throw new ExecError("OS_ERROR", `${this.path} changed while it was in use`);
     const { kind: _kind, ...record } = entry;
     return record;
   }
@@ -179,26 +162,27 @@ export class FileLedger implements RowLedger, AsyncDisposable {
     }
   }
 
+  /** Resolves when the entry is on disk, and counts from then on. */
+  async #record(entry: LedgerEntry): Promise<void> {
+    const offset = this.#log.size;
+    await this.#append(entry);
+    this.#index.add(entry, offset);
+  }
+
   #append(entry: LedgerEntry): Promise<void> {
     return this.#log.append(`${JSON.stringify(entry)}\n`);
   }
 }
 
-/** What a ledger says. */
-interface Found {
-  readonly states: RowStates;
-  readonly offsets: LineOffsets;
-  readonly places: BegunPlaces;
-  /** Where its last complete line ends. */
+/** Contents of a ledger. */
+interface Contents {
+  readonly index: LedgerIndex;
+  /** End of its last complete line. */
   readonly size: number;
 }
 
-function nothing(): Omit<Found, "size"> {
-  return { states: new RowStates(), offsets: new LineOffsets(), places: new BegunPlaces() };
-}
-
-async function readLedger(file: FileHandle, path: string): Promise<Found & { header?: JobHeader }> {
-  const { states, offsets, places } = nothing();
+async function readLedger(file: FileHandle, path: string): Promise<Contents & { header?: JobHeader }> {
+  const index = new LedgerIndex();
   let header: JobHeader | undefined;
   let size = 0;
   let number = 0;
@@ -213,17 +197,9 @@ async function readLedger(file: FileHandle, path: string): Promise<Found & { hea
       throw new UsageError(`${path}, line ${number}: this is not the ledger of a job, or it is damaged`);
     size = offset + Buffer.byteLength(text) + 1;
     if (entry.kind === "job") header = entry;
-    else if (entry.kind === "begin") {
-      states.set(entry.index, "running", entry.attempt);
-      places.begin(entry.index, entry.host);
-    } else if (entry.kind === "retry" || entry.kind === "end") {
-      places.end(entry.index);
-      offsets.set(entry.index, offset);
-      if (entry.kind === "retry") states.set(entry.index, "pending", entry.attempt);
-      else states.set(entry.index, entry.status, entry.attempts);
-    }
+    index.add(entry, offset);
   }
-  return { states, offsets, places, size, ...(header === undefined ? {} : { header }) };
+  return { index, size, ...defined({ header }) };
 }
 
 async function locked(path: string, work: (unlock: () => void) => Promise<FileLedger>): Promise<FileLedger> {
@@ -251,18 +227,18 @@ async function openFile(path: string, flags: string | number): Promise<FileHandl
     const { code } = error as NodeJS.ErrnoException;
     if (code === "ENOENT" && flags === EXISTING)
       throw new UsageError(`there is no job to resume: ${path} does not exist`);
-    if (code === "ELOOP") throw cannotOpen(path, "it is a symbolic link; give the file itself as --ledger");
+    if (code === "ELOOP") throw cannotOpen(path, "it is a symbolic link; pass the file itself as --ledger");
     throw cannotOpen(path, code ?? String(error));
   }
 }
 
-/** Whoever can write to its directory may have put something else there. */
+/** Another program that can write to its directory may have put something else there. */
 async function checkOwn(file: FileHandle, path: string): Promise<void> {
-  const found = await file.stat();
-  if (!found.isFile()) throw cannotOpen(path, "it is not a regular file");
+  const stats = await file.stat();
+  if (!stats.isFile()) throw cannotOpen(path, "it is not a regular file");
   const user = process.geteuid?.();
-  if (user !== undefined && found.uid !== user)
-    throw cannotOpen(path, `it belongs to another user (${found.uid}), who can resume the job`);
+  if (user !== undefined && stats.uid !== user)
+    throw cannotOpen(path, `it belongs to another user (${stats.uid}), who can resume the job`);
 }
 
 function cannotOpen(path: string, why: string): UsageError {

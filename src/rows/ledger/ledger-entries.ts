@@ -6,7 +6,7 @@ export interface JobHeader {
   readonly version: 1;
   readonly jobId: string;
   readonly input: { readonly path: string; readonly sha256: string; readonly rows: number };
-  /** What is done with each row, by the names that messages use. */
+  /** The work for each row, by the names that messages use. */
   readonly work: Readonly<Record<string, JsonValue>>;
   readonly at: string;
 }
@@ -28,25 +28,25 @@ export type LedgerEntry =
     }
   /** A row has ended. */
   | ({ readonly kind: "end" } & RowRecord)
-  /** Nothing more begins in this run. */
+  /** This run starts nothing more. */
   | { readonly kind: "stop"; readonly reason: string };
 
 const VERSION = 1;
 const BEGINNING = '{"kind":"job"';
 const END_STATUSES = new Set<unknown>(["completed", "failed", "cancelled", "lost"]);
 
-/** Whether a text that was cut off can be the first line of a ledger. */
+/** Whether truncated text can be the first line of a ledger. */
 export function beginsHeader(text: string): boolean {
   return text.startsWith(BEGINNING) || BEGINNING.startsWith(text);
 }
 
-/** Whether the first line of a ledger is one of a later version. */
+/** Whether the first line of a ledger is from a newer version. */
 export function isNewer(line: string): boolean {
   const { kind, version } = membersOf(line) ?? {};
   return kind === "job" && typeof version === "number" && version > VERSION;
 }
 
-/** Parses a line of a job, of which the header is known after the first one. Undefined if it is not one of a ledger. */
+/** Parses a line of a job, whose header is known after the first one. Undefined if it is not a ledger line. */
 export function parseEntry(line: string, job: JobHeader | undefined): LedgerEntry | undefined {
   const entry = membersOf(line);
   if (entry === undefined || !isEntry(entry, job?.input.rows ?? 0)) return undefined;

@@ -1,6 +1,6 @@
 const FIRST_CAPACITY = 1_024;
 
-/** Where the last record of each row begins in the ledger; eight bytes for each row. */
+/** Offset of each row's latest record in the ledger; eight bytes for each row. */
 export class LineOffsets {
   /** One more than the offset; zero for none. */
   #offsets = new Float64Array(FIRST_CAPACITY);

@@ -7,7 +7,7 @@ import { createInterface } from "node:readline";
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { lockFile } from "./lock-file.ts";
 
-/** What happens just before a file is renamed, by somebody else. */
+/** What another program does just before a file is renamed. */
 let beforeRename: (() => void) | undefined;
 /** A file system without hard links. */
 let linkFault: Error | undefined;
@@ -51,7 +51,7 @@ test("a lock excludes others until it is unlocked, and leaves nothing behind", (
   expect(fs.readdirSync(folder)).toEqual(["job.lock"]);
   expect(fs.statSync(path).mode & 0o777).toBe(0o600);
   expect(() => lockFile(path)).toThrow(
-    `process ${process.pid} on ${hostname()} works on this job; if that is not so, remove ${path}`,
+    `process ${process.pid} on ${hostname()} is working on this job; if not, remove ${path}`,
   );
   expect(fs.readdirSync(folder)).toEqual(["job.lock"]);
   unlock();
@@ -111,11 +111,11 @@ test.each([
 
 test("a file that is no lock is respected", () => {
   fs.writeFileSync(path, "precious");
-  expect(() => lockFile(path)).toThrow("another program works on this job");
+  expect(() => lockFile(path)).toThrow("another program is working on this job");
   expect(fs.readFileSync(path, "utf8")).toBe("precious");
 });
 
-test("somebody else who takes over the same lock in the same moment keeps it", () => {
+test("someone else who takes over the same lock in the same moment keeps it", () => {
   const other = { pid: process.pid, started: startOf(process.pid), host: hostname() };
   write({ pid: 2 ** 22 + 1, started: "1", host: hostname() });
   beforeRename = () => write(other);
@@ -124,7 +124,7 @@ test("somebody else who takes over the same lock in the same moment keeps it", (
   expect(JSON.parse(fs.readFileSync(path, "utf8"))).toEqual(other);
 });
 
-test("a lock that somebody else has just removed is free", () => {
+test("a lock that someone else has just removed is free", () => {
   write({ pid: 2 ** 22 + 1, started: "1", host: hostname() });
   beforeRename = () => fs.rmSync(path);
   lockFile(path)();
@@ -164,9 +164,7 @@ test("whatever else has the name of the lock keeps nobody waiting, and is not re
   ];
   for (const put of puts) {
     put();
-    expect(() => lockFile(path)).toThrow(
-      `another program works on this job; if that is not so, remove ${path}`,
-    );
+    expect(() => lockFile(path)).toThrow(`another program is working on this job; if not, remove ${path}`);
     fs.rmSync(path, { recursive: true });
   }
 });

@@ -13,7 +13,7 @@ import { hostname } from "node:os";
 import { randomId } from "../../base/random-id.ts";
 import { UsageError } from "../../base/errors.ts";
 
-/** Who holds a lock. */
+/** Holder of a lock. */
 interface Holder {
   readonly pid: number;
   /** When the process started, by the kernel's clock: numbers of processes are used again. */
@@ -54,7 +54,7 @@ function create(path: string, text: string): boolean {
   }
 }
 
-/** Removes the lock of a program that has ended, unless somebody else has done it and taken the lock. */
+/** Removes the lock of a program that has ended, unless another program has already done so and taken the lock. */
 function removeStale(path: string, text: string): void {
   const aside = `${path}.${randomId()}`;
   try {
@@ -67,7 +67,7 @@ function removeStale(path: string, text: string): void {
   else renameSync(aside, path);
 }
 
-/** Undefined if there is none. What no lock can be, such as a link or a pipe, has no text. */
+/** Undefined if it does not exist. Anything that cannot be a lock, such as a link or a pipe, has no text. */
 function read(path: string): string | undefined {
   let fd: number;
   try {
@@ -79,8 +79,8 @@ function read(path: string): string | undefined {
     throw error;
   }
   try {
-    const found = fstatSync(fd);
-    return found.isFile() && found.size <= MAX_BYTES ? readFileSync(fd, "utf8") : "";
+    const stats = fstatSync(fd);
+    return stats.isFile() && stats.size <= MAX_BYTES ? readFileSync(fd, "utf8") : "";
   } finally {
     closeSync(fd);
   }
@@ -97,7 +97,7 @@ function parse(text: string): Holder | undefined {
 }
 
 function isAlive(holder: Holder, own: Holder): boolean {
-  // Nothing is known about programs of another machine.
+  // Programs of another machine cannot be checked.
   if (holder.host !== own.host) return true;
   try {
     process.kill(holder.pid, 0);
@@ -114,7 +114,7 @@ function startOf(pid: number): string | undefined {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
     // The name of the program may have spaces and parentheses.
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    // One that has ended, and whose parent does not know it yet, is not the one that holds the lock.
+    // A zombie no longer holds the lock.
     return fields[0] === "Z" ? "ended" : fields[19];
   } catch {
     return undefined;
@@ -123,5 +123,5 @@ function startOf(pid: number): string | undefined {
 
 function inUse(path: string, holder: Holder | undefined): UsageError {
   const who = holder === undefined ? "another program" : `process ${holder.pid} on ${holder.host}`;
-  return new UsageError(`${who} works on this job; if that is not so, remove ${path}`);
+  return new UsageError(`${who} is working on this job; if not, remove ${path}`);
 }

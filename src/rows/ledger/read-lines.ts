@@ -33,7 +33,7 @@ export async function* readLines(file: FileHandle): AsyncGenerator<PlacedLine> {
   if (rest.length > 0) yield { text: rest.toString(), offset, isComplete: false };
 }
 
-/** Reads single lines of a file at given offsets. Lines that are near each other are read together. */
+/** Reads single lines of a file at given offsets. Neighbouring lines are read together. */
 export class LineReader {
   readonly #file: FileHandle;
   #window = Buffer.alloc(0);

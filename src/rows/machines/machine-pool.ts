@@ -15,7 +15,7 @@ const FIRST_HOLD_MS = 500;
 const MAX_HOLD_MS = 10_000;
 /** Time before a machine gets rows again that has refused one. */
 const REFUSED_MS = 60_000;
-/** How long nothing may run because no machine can be used. */
+/** How long nothing may run because no machine is usable. */
 const PATIENCE_MS = 60_000;
 const CLOSE_MS = 5_000;
 const MAX_NAMED = 5;
@@ -25,7 +25,7 @@ export interface MachinePoolOptions extends RowsFleetOptions {
   readonly prepare: (id: string, host: Host, hasLeftovers: boolean) => Promise<void>;
 }
 
-/** The machines of a job. Connects to as many as the rows need, and to those that join or come back. */
+/** The machines of a job. Connects to as many as the rows need, and to those that join or return. */
 export class MachinePool implements Places {
   readonly #options: MachinePoolOptions;
   readonly #lostAfterMs: number;
@@ -126,7 +126,7 @@ export class MachinePool implements Places {
     this.#hold(machine, holdMs);
   }
 
-  /** Whether another machine could take a row at once. */
+  /** Whether another machine could accept a row at once. */
   hasOther(place: string): boolean {
     const now = performance.now();
     return [...this.#machines.values()].some(
@@ -134,19 +134,13 @@ export class MachinePool implements Places {
     );
   }
 
-  /** Something of the job may be left on a machine. */
-  noteLeftovers(place: string): void {
-    this.#machine(place).hasLeftovers = true;
+  /** Whether the job may have left processes on a machine. */
+  hasLeftovers(place: string): boolean {
+    return this.#machine(place).hasLeftovers;
   }
 
-  /** Machines on which something of the job may be left. */
-  withLeftovers(): string[] {
-    return [...this.#machines.values()].filter(({ hasLeftovers }) => hasLeftovers).map(({ id }) => id);
-  }
-
-  /** Nothing of the job is left on a machine. */
-  noteSwept(place: string): void {
-    this.#machine(place).hasLeftovers = false;
+  noteLeftovers(place: string, hasLeftovers = true): void {
+    this.#machine(place).hasLeftovers = hasLeftovers;
   }
 
   async close(): Promise<void> {
@@ -163,14 +157,12 @@ export class MachinePool implements Places {
   }
 
   #machine(id: string): Machine {
-    const known = this.#machines.get(id);
-    if (known !== undefined) return known;
-    const machine = new Machine(id);
+    const machine = this.#machines.get(id) ?? new Machine(id);
     this.#machines.set(id, machine);
     return machine;
   }
 
-  /** One that has lost its labels gets no new rows, like one that has left. */
+  /** A machine that has lost its labels gets no new rows, like one that has left. */
   #hear(reported: RowsMachine): void {
     const isWanted = hasLabels(reported, this.#options.on ?? {});
     if (isWanted || this.#machines.has(reported.id)) this.#machine(reported.id).update(reported, isWanted);
@@ -199,7 +191,7 @@ export class MachinePool implements Places {
       machine.host = host;
       this.#follow(machine, host);
     } catch (error) {
-      // What has no connection yet cannot be closed in an orderly way for ever.
+      // A missing connection cannot be closed cleanly, ever.
       if (host !== undefined) await settledWithin(host.close(), CLOSE_MS);
       if (!(error instanceof ExecError)) throw error;
       if (isRefusal(error)) this.refuse(machine.id, error.message);
@@ -240,7 +232,7 @@ export class MachinePool implements Places {
     }
     this.#idleSince ??= now;
     const left = this.#idleSince + PATIENCE_MS - now;
-    if (left <= 0) throw noneLeft(listed, this.#options.on ?? {});
+    if (left <= 0) throw noMachineLeft(listed, this.#options.on ?? {});
     this.#cancelWake();
     this.#cancelWake = after(left, () => this.#changed());
   }
@@ -280,20 +272,19 @@ function isRefusal(error: ExecError): boolean {
 function noneTakes(machines: readonly Machine[]): ExecError {
   const reasons = machines.slice(0, MAX_NAMED).map(({ id, refusal }) => `${id}: ${refusal}`);
   const more = machines.length > MAX_NAMED ? `; and ${machines.length - MAX_NAMED} more` : "";
-  const which =
-    machines.length === 1 ? "the machine does not take" : `none of ${machines.length} machines takes`;
+  const which = machines.length === 1 ? "the machine refuses" : `none of ${machines.length} machines accepts`;
   return new ExecError("UNSUPPORTED", `${which} the rows: ${reasons.join("; ")}${more}`);
 }
 
-function noneLeft(listed: readonly Machine[], on: Readonly<Record<string, string>>): ExecError {
+function noMachineLeft(listed: readonly Machine[], on: Readonly<Record<string, string>>): ExecError {
   const cordoned = listed.filter(({ isReady }) => !isReady).length;
   const unreachable = listed.length - cordoned;
   const why =
     listed.length === 0
-      ? "none is there any more"
+      ? "none is left"
       : [
           ...(cordoned === 0 ? [] : [`${cordoned} take no new work`]),
           ...(unreachable === 0 ? [] : [`${unreachable} cannot be reached`]),
         ].join(", ");
-  return new ExecError("CONNECTION_CLOSED", `no machine of ${describeLabels(on)} can be used: ${why}`);
+  return new ExecError("CONNECTION_CLOSED", `no machine in ${describeLabels(on)} can be used: ${why}`);
 }

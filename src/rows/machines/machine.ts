@@ -2,26 +2,27 @@ import { after } from "../../base/duration.ts";
 import type { Host } from "../../client/host/host.ts";
 import type { RowsMachine } from "./rows-fleet.ts";
 
-/** A machine during a job: what it reports, what runs there, and the connection to it. */
+/** A machine during a job: its reports, its rows, and the connection to it. */
 export class Machine {
   readonly id: string;
   /** Its last report; undefined while it is not in the fleet. */
   #reported: RowsMachine | undefined;
-  /** False once it has lost the labels that the job asks for. */
+  /** False once it has lost the labels that the job requires. */
   #isWanted = true;
-  #slots = Number.POSITIVE_INFINITY;
+  /** How many processes it should run, as far as it is known. */
+  slots = Number.POSITIVE_INFINITY;
   #foreign = 0;
   /** Attempts of this job there. */
   #ours = 0;
-  /** Most of them at a time since its last report: it reports every two seconds, and rows may be shorter. */
+  /** Peak of its concurrent rows since its last report: it reports every two seconds, and rows may be shorter. */
   #peak = 0;
   host: Host | undefined;
   /** While a connection is being opened. */
   connecting: Promise<void> | undefined;
-  /** On the clock of `performance.now`: it is not connected to, and gets no rows, before. */
-  #heldUntil = 0;
+  /** On the clock of `performance.now`: before this time it is not connected to, and gets no rows. */
+  heldUntil = 0;
   #cancelHold: () => void = () => {};
-  /** How often in a row it could not be reached. */
+  /** Number of failed connections in a row. */
   failures = 0;
   /** Why it takes no rows, as long as it is held for that reason. */
   refusal: string | undefined;
@@ -36,55 +37,46 @@ export class Machine {
     return this.#reported !== undefined;
   }
 
-  /** Its last report; undefined if the job does not ask for it, or it is not there. */
+  /** State of its last report; undefined if the job does not use it, or it is gone. */
   get state(): RowsMachine["state"] | undefined {
     return this.#isWanted ? this.#reported?.state : undefined;
   }
 
-  /** Whether it takes new rows, according to its last report. */
+  /** Whether it accepts new rows, according to its last report. */
   get isReady(): boolean {
     return this.state === "ready";
-  }
-
-  /** How many processes it is meant to run, as far as it is known. */
-  get slots(): number {
-    return this.#slots;
   }
 
   get isConnected(): boolean {
     return this.host?.state === "connected";
   }
 
-  get heldUntil(): number {
-    return this.#heldUntil;
-  }
-
-  /** How many more rows it has slots for. */
+  /** Number of further rows it has slots for. */
   get room(): number {
-    return this.isReady ? Math.max(0, this.#slots - this.#foreign - this.#ours) : 0;
+    return this.isReady ? Math.max(0, this.slots - this.#foreign - this.#ours) : 0;
   }
 
   update(reported: RowsMachine, isWanted = true): void {
     const { running, free } = reported;
     this.#reported = reported;
     this.#isWanted = isWanted;
-    // One that runs more than it is meant to has no free slots either, and does not report how many it has.
-    this.#slots = free > 0 ? running + free : Math.min(this.#slots, running);
+    // A machine that runs more than it should has no free slots, either, and does not report how many slots it has.
+    this.slots = free > 0 ? running + free : Math.min(this.slots, running);
     this.#foreign = Math.max(0, running - this.#peak);
     this.#peak = this.#ours;
   }
 
   leave(): void {
     this.#reported = undefined;
-    this.#slots = Number.POSITIVE_INFINITY;
+    this.slots = Number.POSITIVE_INFINITY;
   }
 
-  /** Leaves it alone for a while. */
+  /** Skips it for a while. */
   hold(ms: number, over: () => void): void {
     this.#cancelHold();
-    this.#heldUntil = performance.now() + ms;
+    this.heldUntil = performance.now() + ms;
     this.#cancelHold = after(ms, () => {
-      this.#heldUntil = 0;
+      this.heldUntil = 0;
       this.refusal = undefined;
       over();
     });

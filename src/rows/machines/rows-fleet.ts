@@ -7,9 +7,9 @@ export interface RowsMachine {
   readonly labels: Readonly<Record<string, string>>;
   /** Processes that run there, of everybody. */
   readonly running: number;
-  /** How many more it is meant to run. */
+  /** How many more processes it should run. */
   readonly free: number;
-  /** Only one that is ready gets new rows. */
+  /** Only a ready machine gets new rows. */
   readonly state: "ready" | "cordoned" | "draining";
 }
 
@@ -26,7 +26,7 @@ export interface RowsFleet {
   connect(id: string, options?: ConnectOptions): Promise<Host>;
 }
 
-/** Which machines of a fleet, and how long one may be out of sight. */
+/** Selection of a fleet's machines, and how long one may be unreachable. */
 export interface RowsFleetOptions {
   readonly fleet: RowsFleet;
   /** Only machines with all of these labels. Default: all machines. */
@@ -43,7 +43,7 @@ export function hasLabels({ labels }: RowsMachine, wanted: Readonly<Record<strin
   return Object.entries(wanted).every(([key, value]) => Object.hasOwn(labels, key) && labels[key] === value);
 }
 
-/** The machines that were asked for, as messages call them. */
+/** Description of the selected machines in messages. */
 export function describeLabels(wanted: Readonly<Record<string, string>>): string {
   const pairs = Object.entries(wanted).map(([key, value]) => `${key}=${value}`);
   return pairs.length === 0 ? "the fleet" : `the fleet with ${pairs.join(",")}`;

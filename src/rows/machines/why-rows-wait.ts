@@ -29,11 +29,11 @@ export function whyRowsWait(machines: readonly Seen[]): string {
     : `${first.count} machines match, all ${first.text}`;
 }
 
-/** Undefined for one that the job cannot count on at all. */
+/** Undefined for a machine that the job cannot count on at all. */
 function obstacleOf({ state, room, host, isConnected, failures, refusal }: Seen): Obstacle | undefined {
   if (state !== "ready") return state;
   if (refusal !== undefined) return "refusing rows";
-  // Also while another attempt is made: what is shown must not change with each of them.
+  // Also during another attempt: the display must not change with each attempt.
   if (failures > 0 || (host !== undefined && !isConnected)) return "out of reach";
   return room === 0 ? "full" : "being connected to";
 }

@@ -9,22 +9,22 @@ import { MachinePool } from "../machines/machine-pool.ts";
 import type { RowsFleetOptions } from "../machines/rows-fleet.ts";
 import { MapWork, type MapWorkOptions } from "./map-work.ts";
 
-/** Time for what a job has left on a machine. */
+/** Time for cleaning up on a machine. */
 const SWEEP_MS = 10_000;
 /** Longest wait for a machine that is out of sight when the job ends. */
-const LAST_LOOK_MS = 2_000;
-/** Time before a machine gets rows again whose limit was reached. */
+const LAST_REACH_MS = 2_000;
+/** Time until a machine whose limit was reached gets rows again. */
 const FULL_MS = 5_000;
 
 export interface FleetMapOptions extends Omit<MapWorkOptions, "host" | "hostName" | "start" | "others"> {
   readonly start: (host: Host) => StartOptions;
 }
 
-/** What became of the machines of a job. */
+/** Outcome for the machines of a job. */
 export interface MachinesSummary {
   /** Machines on which rows were begun, in this run and in earlier ones. */
   readonly used: readonly string[];
-  /** Those that could not be reached at the end, and may still run commands of the job. */
+  /** Machines that could not be reached at the end, and may still run commands of the job. */
   readonly unreached: readonly string[];
 }
 
@@ -67,7 +67,7 @@ export class FleetMap {
 
   readonly takeOver = async (attempt: RowAttempt): Promise<RowOutcome | undefined> => {
     const { place, signal } = attempt;
-    // An attempt of a run on one host: nobody knows where that was.
+    // An attempt of a run on one host, whose place is unknown.
     if (place === undefined) return undefined;
     const host = await this.pool.reach(place, signal);
     if (host === undefined) {
@@ -78,14 +78,14 @@ export class FleetMap {
   };
 
   /**
-   * Leaves nothing of the job on any machine that can be reached; or, with `leaves`, only what a run that resumes it can
+   * Cleans up after the job on every machine that can be reached; with `leaves`, keeps what a run that resumes it can
    * take over.
    */
   async end({
-    leaves = false,
+    leaves,
   }: {
-    leaves?: boolean;
-  } = {}): Promise<MachinesSummary & { readonly leftovers: readonly Leftover[] }> {
+    leaves: boolean;
+  }): Promise<MachinesSummary & { readonly leftovers: readonly Leftover[] }> {
     const used = [...(this.#attempts?.places ?? [])].sort();
     const unreached: string[] = [];
     const leftovers: Leftover[] = [];
@@ -104,21 +104,21 @@ export class FleetMap {
   /** False if something may be left on a machine. */
   async #sweptAtEnd(place: string, leftovers: Leftover[], leaves: boolean): Promise<boolean> {
     let isSwept = false;
-    const hasLeftovers = this.pool.withLeftovers().includes(place);
+    const hasLeftovers = this.pool.hasLeftovers(place);
     const sweep = async (): Promise<void> => {
       const connected = this.pool.hostAt(place);
-      // A machine whose attempts have all ended, and which has left, owes nothing.
+      // A machine that has left, and whose attempts have all ended, needs no cleanup.
       if (connected === undefined && !hasLeftovers) {
         isSwept = true;
         return;
       }
-      const host = await this.pool.reach(place, AbortSignal.timeout(SWEEP_MS), LAST_LOOK_MS);
+      const host = await this.pool.reach(place, AbortSignal.timeout(SWEEP_MS), LAST_REACH_MS);
       if (host === undefined) return;
       const left = leaves
         ? await this.#sweep(place, host)
         : await this.#workOn(place, host).kept.sweep(this.#attempts!.jobId);
       leftovers.push(...left.map((name) => ({ name, host: place })));
-      this.pool.noteSwept(place);
+      this.pool.noteLeftovers(place, false);
       isSwept = true;
     };
     await settledWithin(sweep(), SWEEP_MS);
@@ -132,7 +132,7 @@ export class FleetMap {
     );
   }
 
-  /** Errors of a machine are not those of the job: the row runs elsewhere. */
+  /** Errors of a machine are not errors of the job: the row runs elsewhere. */
   async #on<T>(
     place: string,
     host: Host,
@@ -147,7 +147,7 @@ export class FleetMap {
       if (host.state !== "connected") this.pool.noteLeftovers(place);
       if (attempt.signal.aborted || !(error instanceof ExecError) || error.code === "USAGE") throw error;
       if (error instanceof ConnectionError || error.code === "PROTOCOL_ERROR") {
-        // Its start may have had an effect whose answer was lost.
+        // Its start may have taken effect although the answer was lost.
         if (host.state === "connected")
           await work.kept.end(attempt).catch(() => this.pool.noteLeftovers(place));
         return lost(place, `it was lost: ${error.message}`, true);
@@ -158,8 +158,8 @@ export class FleetMap {
   }
 
   #workOn(place: string, host: Host): MapWork {
-    const known = this.#works.get(host);
-    if (known !== undefined) return known;
+    const existing = this.#works.get(host);
+    if (existing !== undefined) return existing;
     const { start, ...options } = this.#options;
     const work = new MapWork({
       ...options,

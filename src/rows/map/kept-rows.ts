@@ -16,7 +16,7 @@ const MAX_SWEPT_TOGETHER = 512;
  */
 export class KeptRows {
   readonly #host: Host;
-  /** False on a server that keeps no processes, and for rows that are given input: its delivery could not be resumed. */
+  /** False on a server that cannot keep processes, and for rows with input: its delivery could not be resumed. */
   readonly isUsed: boolean;
 
   constructor(host: Host, { hasInput }: { readonly hasInput: boolean }) {
@@ -36,8 +36,8 @@ export class KeptRows {
   }
 
   /**
-   * Ends and forgets what is left of a job, except for attempts that are still needed. Resolves with the names of what is
-   * still there when its time is over.
+   * Ends and forgets what is left of a job, except for attempts that are still needed. Resolves with the names of what
+   * is still there when time runs out.
    */
   async sweep(
     jobId: string,
@@ -70,7 +70,7 @@ export class KeptRows {
 
   /** False if the process has not ended in time. */
   async #end(name: string, timeoutMs: number): Promise<boolean> {
-    // Its output does not matter any more.
+    // Its output no longer matters.
     const process = await this.#attach(name, { fromSeq: Number.MAX_SAFE_INTEGER });
     if (process === undefined) return true;
     await endNow(process, this.#host);
@@ -93,14 +93,14 @@ export class KeptRows {
   }
 }
 
-/** An attempt of which a process is there. */
+/** An attempt whose process exists. */
 export type SweptAttempt = { readonly index: number; readonly attempt: number };
 
 function prefixOf(jobId: string): string {
   return `rows.${jobId}.`;
 }
 
-/** The attempt whose process has this name; undefined if it is none of the job. */
+/** The attempt whose process has this name; undefined if it is not one of the job. */
 function attemptOf(name: string, jobId: string): SweptAttempt | undefined {
   if (!name.startsWith(prefixOf(jobId))) return undefined;
   const [index, attempt] = name.slice(prefixOf(jobId).length).split(".").map(Number);
@@ -120,7 +120,7 @@ export async function endProcess(process: RemoteProcess, host: Host): Promise<vo
   );
 }
 
-/** Also what holds the output of a process that has exited, if the server can. */
+/** Also ends what holds the output of a process that has exited, if the server can. */
 async function endNow(process: RemoteProcess, host: Host): Promise<void> {
   await (host.supports("process/terminate.mode") ? process.terminate({ timeoutMs: 0 }) : process.kill());
 }

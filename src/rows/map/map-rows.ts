@@ -17,13 +17,13 @@ import { FleetMap, type Leftover, type MachinesSummary } from "./fleet-map.ts";
 import { MapWork } from "./map-work.ts";
 import { RowCommand, type RowCommandOptions } from "./row-command.ts";
 
-/** How to run a command for each row of a file. */
+/** Options for running a command for each row of a file. */
 export type MapRowsOptions = MapRowsCommon & (OnHost | RowsFleetOptions);
 
-/** One host for all rows. */
+/** A single host for all rows. */
 interface OnHost {
   readonly host: Host;
-  /** What the results call the host. */
+  /** Name of the host in results. */
   readonly hostName?: string;
 }
 
@@ -34,8 +34,8 @@ interface MapRowsCommon extends JobFiles, JobOptions, RowCommandOptions {
   /** `json` gives each command its row as one line of JSON. Default: `none`. */
   readonly stdin?: "none" | "json";
   /**
-   * What of the output becomes the result: `text`, the default, is stdout without its last line break; `json` is stdout
-   * as a JSON value, and anything else fails the row.
+   * How the output becomes the result: `text`, the default, is stdout without its last line break; `json` is stdout as
+   * a JSON value, and anything else fails the row.
    */
   readonly result?: "text" | "json";
   /** JSON schema for results; needs `result: "json"`. */
@@ -46,24 +46,24 @@ interface MapRowsCommon extends JobFiles, JobOptions, RowCommandOptions {
 
 /** How a job of commands ended. */
 export interface MapRowsSummary extends JobSummary {
-  /** What became of the machines, if there were several. */
+  /** Outcome for the machines, if there were several. */
   readonly machines?: MachinesSummary;
   /** Names of kept processes of the job that could not be ended; none if absent. */
   readonly leftovers?: readonly Leftover[];
 }
 
-/** Rows at once on a fleet, whose free slots are what counts. */
+/** Maximum number of rows at once on a fleet, whose free slots are the real limit. */
 const MAX_ON_FLEET = 1_000;
 
 /**
  * Runs a command for each row of a file, so many at once, and writes the results to another file. A job that was
- * interrupted is resumed: rows with a result do not run again, and commands that still run on the server are taken over.
+ * interrupted is resumed: rows with a result do not run again, and commands that are still running on the server are taken over.
  * On a fleet, rows run where slots are free, and elsewhere if a machine is lost.
  */
 export async function mapRows(options: MapRowsOptions): Promise<MapRowsSummary> {
   const { stdin = "none", result = "text", resultSchema, start = {}, timeoutMs } = options;
   if (resultSchema !== undefined && result !== "json")
-    throw new UsageError("a schema checks results that are JSON; ask for them with result json");
+    throw new UsageError("a result schema needs JSON results; set result to json");
   const command = new RowCommand(options);
   const common = {
     command,
@@ -71,11 +71,12 @@ export async function mapRows(options: MapRowsOptions): Promise<MapRowsSummary> 
     timeoutMs,
     result: {
       kind: result,
-      ...(resultSchema === undefined ? {} : { check: checkerFor(resultSchema) }),
-      ...(timeoutMs === undefined ? {} : { timeoutMs }),
+      check: resultSchema === undefined ? undefined : checkerFor(resultSchema),
+      timeoutMs,
     },
   };
   const work = {
+    ...(result === "text" ? { textColumn: "stdout" } : {}),
     check: (columns: readonly string[]) => command.check(columns),
     identity: {
       command: [...options.argv],
@@ -94,8 +95,8 @@ export async function mapRows(options: MapRowsOptions): Promise<MapRowsSummary> 
   return await runOnHost(new MapWork({ ...common, host, hostName, start: startOn(host) }), options, work);
 }
 
-/** What a job does with each row, apart from doing it. */
-type Described = Pick<JobWork, "check" | "identity">;
+/** A job's work for each row, without running it. */
+type Described = Pick<JobWork, "check" | "identity" | "textColumn">;
 
 async function runOnHost(
   work: MapWork,
@@ -106,8 +107,10 @@ async function runOnHost(
   const opened = (job: JobAttempts): void => {
     attempts = job;
   };
-  const sweep = async (isNeeded?: JobAttempts["isRunning"]): Promise<readonly string[]> => {
+  const sweep = async (error?: unknown): Promise<readonly string[]> => {
     if (attempts === undefined || options.host.state !== "connected") return [];
+    // After a failed record, attempts that may not have ended are left for the run that resumes the job.
+    const isNeeded = error instanceof RecordError ? attempts.isRunning : undefined;
     return await work.kept.sweep(attempts.jobId, isNeeded).catch(() => []);
   };
   let summary: JobSummary;
@@ -115,19 +118,11 @@ async function runOnHost(
     const { run, takeOver } = work;
     summary = await runFileJob(options, { ...described, run, takeOver, opened }, options);
   } catch (error) {
-    await sweep(neededAfter(error, attempts));
+    await sweep(error);
     throw error;
   }
   const left = await sweep();
   return left.length === 0 ? summary : { ...summary, leftovers: left.map((name) => ({ name })) };
-}
-
-/** After a record that failed, what is not known to have ended is there for the run that resumes the job. */
-function neededAfter(
-  error: unknown,
-  attempts: JobAttempts | undefined,
-): JobAttempts["isRunning"] | undefined {
-  return error instanceof RecordError ? attempts?.isRunning : undefined;
 }
 
 async function runOnFleet(
@@ -145,6 +140,6 @@ async function runOnFleet(
     await machines.end({ leaves: error instanceof RecordError });
     throw error;
   }
-  const { leftovers, ...ended } = await machines.end();
+  const { leftovers, ...ended } = await machines.end({ leaves: false });
   return { ...summary, machines: ended, ...(leftovers.length === 0 ? {} : { leftovers }) };
 }

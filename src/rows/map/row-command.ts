@@ -7,7 +7,7 @@ import { Template } from "../template/template.ts";
 /** Longest argument that Linux takes. */
 const MAX_ARGUMENT_BYTES = 128 * 1024 - 1;
 
-/** How a command is made from a row. */
+/** How to make a command from a row. */
 export interface RowCommandOptions {
   /** Program and arguments, with the names of columns in braces. */
   readonly argv: readonly string[];
@@ -59,6 +59,6 @@ export class RowCommand {
     const large = argv.findIndex((argument) => Buffer.byteLength(argument) > MAX_ARGUMENT_BYTES);
     if (large === -1) return undefined;
     const bytes = Buffer.byteLength(argv[large]!);
-    return `its argument ${large} would have ${bytes} bytes, and a program takes ${MAX_ARGUMENT_BYTES}; give it the row with --stdin json`;
+    return `its argument ${large} would have ${bytes} bytes, and a program takes ${MAX_ARGUMENT_BYTES}; pass it the row with --stdin json`;
   }
 }

@@ -4,14 +4,21 @@ import type { RowsFile } from "../input/rows-file.ts";
 import { AppendFile, cannotWrite } from "../ledger/append-file.ts";
 import type { FileLedger } from "../ledger/file-ledger.ts";
 import { OutcomeGroups } from "./outcome-groups.ts";
-import { OutputPlace } from "./output-place.ts";
+import { OutputDirectory } from "./output-directory.ts";
 import { RowBatch } from "./row-batch.ts";
 import { type OutputFormat, outputFormat, type RowState } from "./result-row.ts";
 
-/** How long a run that is given up may take to order its results. */
+/** How long an abandoned run may take to sort its results. */
 const PATIENCE_MS = 5_000;
 
 class Unfinished extends Error {}
+
+interface OutputFileOptions {
+  readonly input: RowsFile;
+  readonly ledger: FileLedger;
+  /** Name of a column for results that are text. */
+  readonly textColumn: string | undefined;
+}
 
 /** The file with the results. While a run lasts, rows are appended as they end. */
 export class OutputFile {
@@ -19,39 +26,33 @@ export class OutputFile {
   readonly #input: RowsFile;
   readonly #ledger: FileLedger;
   readonly #format: OutputFormat;
-  #place: OutputPlace | undefined;
+  #directory: OutputDirectory | undefined;
   #appended: AppendFile | undefined;
 
-  constructor(path: string, input: RowsFile, ledger: FileLedger) {
+  constructor(path: string, { input, ledger, textColumn }: OutputFileOptions) {
     this.#path = path;
     this.#input = input;
     this.#ledger = ledger;
-    this.#format = outputFormat(path, input.columns, ledger.jobId);
+    this.#format = outputFormat(path, { columns: input.columns, jobId: ledger.jobId, textColumn });
   }
 
   /** Writes the rows that have ended, of a job that is resumed, and is ready for more. */
-  async begin({
-    isResumed,
-    signal,
-  }: {
-    isResumed: boolean;
-    signal?: AbortSignal | undefined;
-  }): Promise<void> {
+  async begin(isResumed: boolean, signal: AbortSignal | undefined): Promise<void> {
     const ended = isResumed ? this.#input.rows() : [];
-    const place = await OutputPlace.open(this.#path).catch((error) => {
+    const directory = await OutputDirectory.open(this.#path).catch((error) => {
       throw cannotWrite(this.#path, error);
     });
     try {
-      if (isResumed) await place.removeUnfinished();
-      const { file } = await this.#write(place, ended, (item) => {
+      if (isResumed) await directory.removeUnfinished();
+      const { file } = await this.#write(directory, ended, (item) => {
         signal?.throwIfAborted();
         const status = this.#ledger.statusOf(item.index);
         return status === "completed" || status === "failed" || status === "lost";
       });
-      this.#place = place;
+      this.#directory = directory;
       this.#appended = new AppendFile(file, { path: this.#path, size: 0, sync: false });
     } catch (error) {
-      await place[Symbol.asyncDispose]();
+      await directory[Symbol.asyncDispose]();
       throw error;
     }
   }
@@ -68,11 +69,11 @@ export class OutputFile {
   async finish(signal?: AbortSignal): Promise<OutcomeGroups | undefined> {
     await this.#appended?.close();
     this.#appended = undefined;
-    await using place = this.#place;
-    if (place === undefined) return undefined;
+    await using directory = this.#directory;
+    if (directory === undefined) return undefined;
     let until = Number.POSITIVE_INFINITY;
     try {
-      const { groups, file } = await this.#write(place, this.#input.rows(), () => {
+      const { groups, file } = await this.#write(directory, this.#input.rows(), () => {
         if (signal?.aborted !== true) return true;
         const now = performance.now();
         until = Math.min(until, now + PATIENCE_MS);
@@ -89,13 +90,13 @@ export class OutputFile {
 
   /** Replaces the file. Resolves with it still open at its end: its name may lead elsewhere a moment later. */
   async #write(
-    place: OutputPlace,
+    directory: OutputDirectory,
     rows: AsyncIterable<RowItem> | Iterable<RowItem>,
     has: (item: RowItem) => boolean,
   ): Promise<{ groups: OutcomeGroups; file: FileHandle }> {
     const groups = new OutcomeGroups();
     try {
-      const file = await place.replace(async (unfinished) => {
+      const file = await directory.replace(async (unfinished) => {
         await unfinished.appendFile(this.#format.head);
         const batch = new RowBatch();
         for await (const item of rows) {
@@ -117,7 +118,7 @@ export class OutputFile {
   async #stateOf({ index }: RowItem): Promise<RowState> {
     const { stopReason } = this.#ledger;
     const state = await this.#ledger.recordOf(index);
-    // Rows that a stop has kept from beginning have no line of their own in the ledger.
+    // Rows that a stop has kept from starting have no line in the ledger.
     if (state.status === "pending" && stopReason !== undefined && state.attempts === 0)
       return { status: "cancelled", attempts: 0, error: stopReason };
     return state;

@@ -20,7 +20,7 @@ export class RowBatch {
     for (const name in item.values) this.#characters += item.values[name]!.length;
   }
 
-  /** The rows, which are no longer part of it. */
+  /** Removes and returns the rows. */
   take(): readonly { readonly item: RowItem; readonly state: RowState }[] {
     const rows = this.#rows;
     this.#rows = [];

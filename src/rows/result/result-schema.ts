@@ -6,22 +6,22 @@ import { formatDuration } from "../../base/duration.ts";
 import { messageOf, UsageError } from "../../base/errors.ts";
 import type { JsonValue } from "../engine/row.ts";
 
-/** Says what is wrong with a value, in one line; undefined if it fits. */
+/** Describes in one line what is wrong with a value; undefined if it is valid. */
 export type CheckResult = (value: JsonValue) => string | undefined;
 
 const MAX_NAMED = 3;
-/** A pattern, or a long list whose items must differ, can take longer than anybody lives. */
+/** A pattern, or a long list whose items must differ, can take practically forever. */
 const MAX_CHECK_MS = 1_000;
 
 /** Prepares a JSON schema for checking results. Throws a UsageError if it is not a valid schema. */
 export function checkerFor(schema: unknown): CheckResult {
   if (typeof schema !== "boolean" && (typeof schema !== "object" || schema === null || Array.isArray(schema)))
-    throw new UsageError("the schema of results must be a JSON object");
+    throw new UsageError("the result schema must be a JSON object");
   const check = compile(schema);
   const isValid = withinTime(check);
   return (value) => {
     const fits = isValid(value);
-    if (fits === undefined) return `it takes longer than ${formatDuration(MAX_CHECK_MS)} to check`;
+    if (fits === undefined) return `checking it takes longer than ${formatDuration(MAX_CHECK_MS)}`;
     if (fits) return undefined;
     const errors = check.errors ?? [];
     const named = errors
@@ -40,8 +40,8 @@ function withinTime(check: ValidateFunction): (value: JsonValue) => boolean | un
   const script = new Script("check()");
   let value: JsonValue;
   const context = createContext({ check: () => check(value) });
-  return (given) => {
-    value = given;
+  return (result) => {
+    value = result;
     try {
       return script.runInContext(context, { timeout: MAX_CHECK_MS }) as boolean;
     } catch (error) {
@@ -58,7 +58,7 @@ function compile(schema: boolean | object) {
       schema,
     );
   } catch (error) {
-    throw new UsageError(`the schema of results cannot be used: ${messageOf(error)}`);
+    throw new UsageError(`the result schema cannot be used: ${messageOf(error)}`);
   }
 }
 

@@ -5,11 +5,11 @@ import { columnList } from "../input/rows-file.ts";
 const PLAIN_NAME = /[\p{L}_][\p{L}\p{N}_-]*/uy;
 
 /**
- * Text with the names of columns in braces: `{name}` stands for the cell, and `{{` for a brace. Whatever else stands in
- * braces is text, so that the programs of awk and jq need no change.
+ * Text with column names in braces: `{name}` stands for the cell, and `{{` for a brace. Anything else in braces is
+ * text, so that programs of awk and jq need no change.
  */
 export class Template {
-  /** What stands between the names: always one more. */
+  /** Texts between the names: always one more than there are names. */
   readonly texts: readonly string[];
   /** Columns in the order of their places. */
   readonly names: readonly string[];
@@ -36,7 +36,7 @@ export class Template {
     this.names = names;
   }
 
-  /** Throws if a name is not that of a column. */
+  /** Throws if a name is not a column. */
   check(columns: readonly string[]): void {
     for (const name of this.names)
       if (!columns.includes(name))

@@ -81,7 +81,7 @@ it("each wrong token makes the pause twice as long, up to a second", async () =>
   }
 });
 
-it("wrong tokens within a minute of each other count together, however long they go on", async () => {
+it("wrong tokens within a minute of each other count together, however long they continue", async () => {
   const { brake, pauses, clock } = createBrake();
   for (let count = 0; count < 10; count += 1) {
     brake.failed("192.0.2.1:5");

@@ -12,7 +12,7 @@ interface Address {
   failures: number;
   lastFailureMs: number;
   waiting: number;
-  /** Settles when the last one that waits has had its turn. */
+  /** Settles when the last waiting attempt has had its turn. */
   queue: Promise<void>;
 }
 
@@ -21,7 +21,7 @@ interface Address {
  * growing pause before each. Other addresses notice nothing.
  */
 export class AttemptBrake {
-  /** Those that failed most recently come last. */
+  /** The most recent failure comes last. */
   readonly #addresses = new Map<string, Address>();
   readonly #now: () => number;
   readonly #pause: (ms: number) => Promise<void>;

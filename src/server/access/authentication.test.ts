@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { silentLogger } from "../../base/logger.ts";
 import { type AuthenticationPolicy, type Authenticator, createAuthenticator } from "./authentication.ts";
 
-const TOO_MANY = { refusal: "too many wrong tokens from this address; try again in some seconds" };
+const TOO_MANY = { refusal: "too many wrong tokens from this address; try again in a few seconds" };
 const FROM = "192.0.2.1:1";
 
 const holderOf = (token: string): Authenticator =>
@@ -53,13 +53,16 @@ it.each([
   );
   expect(await authenticate({ authorization, from: FROM })).toEqual({ refusal });
   expect(logged).toEqual([["a login was refused", { reason: refusal, from: FROM }]]);
-  expect(await authenticate({ authorization: "Bearer right", from: FROM })).toHaveProperty("credential");
+  expect(await authenticate({ authorization: "Bearer right", from: FROM })).toHaveProperty(
+    "credential.principal",
+    "token",
+  );
   expect(logged).toHaveLength(1);
 });
 
 it.each<[unknown, string]>([
-  [null, "the mode of authentication must be"],
-  [{ mode: "none" }, "the mode of authentication must be"],
+  [null, "the authentication mode must be"],
+  [{ mode: "none" }, "the authentication mode must be"],
   [{ mode: "capability-token" }, "tokenSha256 must be"],
   [{ mode: "capability-token", tokenSha256: Buffer.alloc(31) }, "tokenSha256 must be"],
   [{ mode: "signed-bearer-token" }, "the secret must have at least 32 bytes"],
@@ -101,14 +104,14 @@ describe("a signed token", () => {
     expect(await login({ exec_server: rights })).toEqual({ refusal: "invalid websocket jwt" });
   });
 
-  it("whose rights make no sense is told to the operator", async () => {
+  it("whose rights make no sense is reported to the operator", async () => {
     warnings.length = 0;
     await login({ exec_server: { preset: "full", roots: ["/srv"] } });
     expect(warnings).toContain("the rights of a signed token are invalid");
   });
 });
 
-it("a table that cannot be read admits nobody, and says so", async () => {
+it("a table that cannot be read admits no clients, and says so", async () => {
   const errors: unknown[] = [];
   const policy = { mode: "token-table", path: "/no/such/table" } as const;
   const authenticator = createAuthenticator(policy, {

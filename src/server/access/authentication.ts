@@ -1,17 +1,18 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { messageOf, UsageError } from "../../base/errors.ts";
-import { silentLogger } from "../../base/logger.ts";
+import { type Logger, silentLogger } from "../../base/logger.ts";
 import type { ClientCertificate } from "../../transport/websocket/client-certificates.ts";
 import { AttemptBrake } from "./attempt-brake.ts";
 import { bearerToken } from "./bearer-token.ts";
 import type { Credential } from "./credential.ts";
-import { principalOf } from "./principal.ts";
-import { LoginLog } from "./refused-logins.ts";
-import { createRights, FULL_RIGHTS, type RightsContext } from "./rights.ts";
+import { signedTokenPrincipal } from "./principal.ts";
+import { RefusalLog } from "./refusal-log.ts";
+import { createRights, FULL_RIGHTS, principalNamed, type Rights, type RightsContext } from "./rights.ts";
 import { checkSignedToken, type SignedTokenPolicy } from "./signed-token.ts";
+import { rightsFormat } from "./token-file.ts";
 import { TokenTable } from "./token-table.ts";
 
-/** Who may open a connection. */
+/** Policy that decides who may open a connection. */
 export type AuthenticationPolicy =
   | {
       readonly mode: "capability-token";
@@ -25,11 +26,11 @@ export type AuthenticationPolicy =
       readonly path: string;
     };
 
-/** What a peer shows when it connects. */
+/** Credentials that a peer presents when it connects. */
 export interface Presented {
   /** Its Authorization header. */
   readonly authorization: string | undefined;
-  /** Its address, by which wrong tokens are slowed down, and for the log. */
+  /** Its address, for slowing down wrong tokens and for the log. */
   readonly from?: string;
   /** Its certificate, which has been verified. */
   readonly clientCertificate?: ClientCertificate;
@@ -44,7 +45,7 @@ export type Authenticate = (presented: Presented) => Promise<Authentication>;
 export interface Authenticator {
   /** Rejects if the token table could not be read. */
   readonly authenticate: Authenticate;
-  /** Rejects with a UsageError if the token table cannot be read; nobody is admitted then. */
+  /** Rejects with a UsageError if the token table cannot be read; no client is admitted then. */
   readonly ready: Promise<void>;
   /** Stops reading the token table. */
   close(): void;
@@ -54,11 +55,11 @@ export interface Authenticator {
 export const MIN_SECRET_BYTES = 32;
 const SHA256_BYTES = 32;
 
-const TOO_MANY = "too many wrong tokens from this address; try again in some seconds";
+const TOO_MANY = "too many wrong tokens from this address; try again in a few seconds";
 
 /**
- * Logs who is refused, and why. Throws a UsageError for a policy that could admit the wrong ones, or nobody. Give it the
- * options of the server, on which the rights of tokens depend.
+ * Logs refused peers and the reasons. Throws a UsageError for a policy that could admit the wrong clients, or none.
+ * Pass the server's options, on which the rights of tokens depend.
  */
 export function createAuthenticator(
   policy: AuthenticationPolicy,
@@ -72,19 +73,15 @@ export function createAuthenticator(
     fsRoots: [],
     ...given,
   };
-  const log = new LoginLog(context.logger);
-  const brake = new AttemptBrake();
-  const table = policy.mode === "token-table" ? TokenTable.open(policy.path, context) : undefined;
-  const check = checkerOf(policy, context, table);
+  const table =
+    policy.mode === "token-table"
+      ? TokenTable.open(policy.path, rightsFormat(context), context.logger)
+      : undefined;
+  const authenticate = checkBearer(checkerOf(policy, context, table), context.logger, WIRE_TEXTS);
   const ready = Promise.resolve(table).then(() => {});
   ready.catch((error: unknown) =>
     context.logger.error("no client is admitted", { reason: messageOf(error) }),
   );
-  const authenticate: Authenticate = async ({ authorization, from }) => {
-    const answer = await decide(authorization, from);
-    if ("refusal" in answer) log.refused(answer.refusal, from);
-    return answer;
-  };
   return {
     authenticate,
     ready,
@@ -94,18 +91,44 @@ export function createAuthenticator(
         () => {},
       ),
   };
+}
 
-  async function decide(
-    authorization: string | undefined,
-    from: string | undefined,
-  ): Promise<Authentication> {
-    if (authorization === undefined) return { refusal: "missing websocket bearer token" };
+/** Answers to a peer without a token, and to one with an unknown token. */
+export interface RefusalTexts {
+  readonly missing: string;
+  readonly malformed: string;
+}
+
+/** In the wording of Codex's server. */
+const WIRE_TEXTS: RefusalTexts = {
+  missing: "missing websocket bearer token",
+  malformed: "invalid authorization header",
+};
+
+type Checked<C> = { readonly refusal: string } | { readonly credential: C };
+
+/** Checks the tokens that peers present, logs refusals, and slows down guessing. */
+export function checkBearer<C>(
+  check: (token: string) => Checked<C> | Promise<Checked<C>>,
+  logger: Logger,
+  texts: RefusalTexts,
+): (presented: Pick<Presented, "authorization" | "from">) => Promise<Checked<C>> {
+  const log = new RefusalLog(logger);
+  const brake = new AttemptBrake();
+  return async ({ authorization, from }) => {
+    const answer = await decide(authorization, from);
+    if ("refusal" in answer) log.refused(answer.refusal, from);
+    return answer;
+  };
+
+  async function decide(authorization: string | undefined, from: string | undefined): Promise<Checked<C>> {
+    if (authorization === undefined) return { refusal: texts.missing };
     const token = bearerToken(authorization);
-    if (token === undefined) return { refusal: "invalid authorization header" };
-    // A right one that nobody can guess is never kept waiting: others may share its address, and guess all the time.
+    if (token === undefined) return { refusal: texts.malformed };
+    // A valid token that is too long to guess never waits: others may share its address, and guess all the time.
     const isGuessable = token.length < MIN_SECRET_BYTES;
     if (isGuessable && !(await brake.turn(from))) return { refusal: TOO_MANY };
-    const answer = await check(token, authorization);
+    const answer = await check(token);
     if (!("refusal" in answer)) return answer;
     brake.failed(from);
     return isGuessable || (await brake.turn(from)) ? answer : { refusal: TOO_MANY };
@@ -125,18 +148,16 @@ function checkPolicy(policy: AuthenticationPolicy | null): void {
       throw new UsageError("path must be the path of a token table");
     default:
       throw new UsageError(
-        "the mode of authentication must be capability-token, signed-bearer-token or token-table",
+        "the authentication mode must be capability-token, signed-bearer-token or token-table",
       );
   }
 }
 
-type Check = (token: string, authorization: string) => Authentication | Promise<Authentication>;
-
 function checkerOf(
   policy: AuthenticationPolicy,
   context: RightsContext,
-  table: Promise<TokenTable> | undefined,
-): Check {
+  table: Promise<TokenTable<Rights>> | undefined,
+): (token: string) => Authentication | Promise<Authentication> {
   switch (policy.mode) {
     case "capability-token":
       return (token) => {
@@ -146,16 +167,15 @@ function checkerOf(
           : { refusal: "invalid websocket bearer token" };
       };
     case "signed-bearer-token":
-      return async (token, authorization) => {
+      return async (token) => {
         const signed = await checkSignedToken(token, policy);
         if ("refusal" in signed) return signed;
         const { rights: wanted, expiresAtMs } = signed;
         try {
           const rights = wanted === undefined ? FULL_RIGHTS : createRights(wanted, context);
-          // Whoever signs tokens need not be whoever decides what runs as the server's own user.
-          if (rights.runAs?.isOwn === true)
-            throw new UsageError("run_as names the user of the server itself");
-          return { credential: { principal: principalOf(policy, authorization), rights, expiresAtMs } };
+          // The issuer of tokens need not be allowed to decide what runs as the server's own user.
+          if (rights.runAs?.isOwn === true) throw new UsageError("run_as names the server's own user");
+          return { credential: { principal: signedTokenPrincipal(token), rights, expiresAtMs } };
         } catch (error) {
           if (!(error instanceof UsageError)) throw error;
           context.logger.warn("the rights of a signed token are invalid", { reason: error.message });
@@ -163,6 +183,11 @@ function checkerOf(
         }
       };
     case "token-table":
-      return async (token) => (await table!).check(token);
+      return async (token) => {
+        const checked = (await table!).check(token);
+        if ("refusal" in checked) return { refusal: `${checked.refusal} websocket bearer token` };
+        const { credential } = checked;
+        return { credential: { ...credential, principal: principalNamed(credential.name) } };
+      };
   }
 }

@@ -3,7 +3,7 @@ import { type Right, RpcCode } from "../../protocol/index.ts";
 import type { CheckedRequest } from "../../rpc/router.ts";
 import type { Credential } from "./credential.ts";
 
-/** The one door: throws unless a client has the rights that the table of the wire asks for. */
+/** The single check of rights: throws unless a client has the rights that the wire table requires. */
 export function checkRights(
   { name, rights }: Credential,
   { name: method, definition: { right, alsoNeeds }, params }: CheckedRequest,

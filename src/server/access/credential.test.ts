@@ -5,7 +5,7 @@ import { localCredential, watchValidity } from "./credential.ts";
 import { FULL_RIGHTS } from "./rights.ts";
 
 const EXPIRED = "the token or the client certificate has expired";
-const WITHDRAWN = "the token has been withdrawn, or its rights have changed";
+const WITHDRAWN = "the token was revoked, or its rights have changed";
 
 beforeEach(() => void vi.useFakeTimers({ now: 0 }));
 afterEach(() => void vi.useRealTimers());

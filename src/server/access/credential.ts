@@ -3,7 +3,7 @@ import type { Rights } from "./rights.ts";
 
 const CHECK_MS = 1_000;
 
-/** Who a connection acts for, and what it may do. */
+/** The principal of a connection, and its rights. */
 export interface Credential {
   /**
    * Kept processes belong to a principal, and a session with a silent client is handed over only to the same principal.
@@ -18,7 +18,10 @@ export interface Credential {
   readonly withdrawn?: AbortSignal;
 }
 
-/** Of connections without authentication: they act for the user that runs the server. */
+/** A client's principal and rights. */
+export type Party = Pick<Credential, "principal" | "rights">;
+
+/** The credential of connections without authentication: they act for the user that runs the server. */
 export function localCredential(rights: Rights): Credential {
   return { principal: localPrincipal(), rights };
 }
@@ -27,7 +30,7 @@ export function localCredential(rights: Rights): Credential {
 export function watchValidity(credential: Credential, ended: (reason: string) => void): () => void {
   const { expiresAtMs, withdrawn } = credential;
   let timer: NodeJS.Timeout | undefined;
-  const end = (): void => ended("the token has been withdrawn, or its rights have changed");
+  const end = (): void => ended("the token was revoked, or its rights have changed");
   const check = (): void => {
     const leftMs = expiresAtMs! - Date.now();
     if (leftMs <= 0) ended("the token or the client certificate has expired");

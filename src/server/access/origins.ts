@@ -2,7 +2,7 @@ import { UsageError } from "../../base/errors.ts";
 
 const PUBLIC_SCHEMES = new Set(["http:", "https:", "ws:", "wss:"]);
 
-/** The host of a URL by which clients reach the server. Throws a UsageError; `name` says in it what was given. */
+/** The host of a URL with which clients reach the server. Throws a UsageError; `name` describes the URL in it. */
 export function publicHost(url: string, name = "public URL"): string {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
   if (parsed === undefined || !PUBLIC_SCHEMES.has(parsed.protocol) || parsed.hostname === "")

@@ -1,22 +1,15 @@
 import { createHash } from "node:crypto";
 import { userInfo } from "node:os";
 import type { ClientCertificate } from "../../transport/websocket/client-certificates.ts";
-import { bearerToken } from "./bearer-token.ts";
 
-/** Longer names are hashed: the claims of a token have no limit of their own. */
+/** Longer names are hashed, because the length of a token's claims is not limited. */
 const MAX_NAME_CHARACTERS = 256;
 
 /**
- * Whom a connection acts for. Kept processes belong to a principal, and a session is taken over only by the same one.
- * `token` is the holder of the capability token. A signed token stands for its issuer and subject, so that a renewed
- * token is the same principal, or without a subject for itself. It reveals nothing else about the token.
+ * The principal of a signed token: its issuer and subject, so that a renewed token is the same principal, or without a
+ * subject the token itself. It reveals nothing else about the token.
  */
-export function principalOf(
-  { mode }: { readonly mode: "capability-token" | "signed-bearer-token" },
-  authorization: string | undefined,
-): string {
-  if (mode === "capability-token") return "token";
-  const token = bearerToken(authorization ?? "") ?? "";
+export function signedTokenPrincipal(token: string): string {
   return subjectOf(token) ?? `token:${digest(token)}`;
 }
 
@@ -28,7 +21,7 @@ export function certificatePrincipal({
   subject,
   fingerprint256,
 }: Pick<ClientCertificate, "subject" | "fingerprint256">): string {
-  // Node puts each part on a line of its own, and escapes what it holds.
+  // Node puts each part on its own line, and escapes its contents.
   const parts = (subject ?? "").split("\n").filter((part) => part !== "");
   if (parts.length === 0) return `cert:sha256=${fingerprint256.replaceAll(":", "").toLowerCase()}`;
   const shown = parts.map((part) => {
@@ -39,7 +32,7 @@ export function certificatePrincipal({
   return `cert:${whole.length > MAX_NAME_CHARACTERS ? `sha256=${digest(whole)}` : whole}`;
 }
 
-/** Whether a principal is a signed token that names nobody. Its holder renews it, and is the same to nobody. */
+/** Whether a principal is a signed token without a subject: renewing it makes a different principal. */
 export function isAnonymous(principal: string): boolean {
   return principal.startsWith("token:");
 }
@@ -49,7 +42,7 @@ export function localPrincipal(): string {
   try {
     return `user:${userInfo().username}`;
   } catch {
-    // The user may have no entry in the system's list.
+    // The system may not list the user.
     return `user:${process.getuid?.() ?? "unknown"}`;
   }
 }

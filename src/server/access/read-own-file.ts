@@ -6,8 +6,8 @@ const MAX_BYTES = 1024 * 1024;
 const FLAGS = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
 
 /**
- * The text of a file that is read again while the server runs. Whatever takes its place meanwhile, such as a pipe or a
- * device, keeps nobody waiting and takes no memory. Throws a UsageError; `name` says in it what the file holds.
+ * The text of a file that is reread while the server runs. If something else takes its place, such as a pipe or a
+ * device, reading it neither blocks nor takes memory. Throws a UsageError; `name` describes the file in it.
  */
 export function readOwnFile(path: string, name: string): string {
   const fault = (why: string): UsageError => new UsageError(`cannot read ${name} in ${path}: ${why}`);
@@ -29,7 +29,7 @@ export function readOwnFile(path: string, name: string): string {
   }
 }
 
-/** It may grow or shrink meanwhile. */
+/** It may grow or shrink in the meantime. */
 function readUpTo(fd: number, most: number): Buffer {
   const parts: Buffer[] = [];
   for (let left = most; left > 0; ) {

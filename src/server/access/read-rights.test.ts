@@ -49,7 +49,7 @@ it.each([
   [{ policy: "open" }, 'policy is invalid: there is no sandbox "open"'],
   [{ policy: { permissions: 5 } }, "policy is not a valid sandbox context: "],
   [{ limits: 5 }, "limits must be a table"],
-  [{ limits: { max_frames: 1 } }, "limits.max_frames is not known here; known are max_connections, "],
+  [{ limits: { max_frames: 1 } }, "limits.max_frames is not one of the limits max_connections, "],
   [{ limits: { max_processes: "5" } }, "limits.max_processes "],
 ] as [object, string][])("%j is refused: %s", (table, message) => {
   expect(() => read(table)).toThrow(message);

@@ -15,7 +15,7 @@ export type Refuse = (key: string, why: string) => Error;
 
 type Table = Readonly<Record<string, unknown>>;
 
-/** Reads rights from a file or a claim. Its other keys are somebody else's affair. */
+/** Reads rights from a file or a claim. Other keys are ignored here. */
 export function readRights(table: Table, refuse: Refuse): RightsOptions {
   const { preset, policy, roots, read_only: readOnly, limits, run_as: runAs, see, control } = table;
   const known = PRESETS.find((name) => name === preset);
@@ -78,10 +78,7 @@ function ownLimits(value: unknown, refuse: Refuse): PrincipalLimits {
   for (const [key, limit] of Object.entries(value)) {
     const name = PRINCIPAL_LIMITS.find((known) => limitKey(known) === key);
     if (name === undefined)
-      throw refuse(
-        `limits.${key}`,
-        `is not known here; known are ${PRINCIPAL_LIMITS.map(limitKey).join(", ")}`,
-      );
+      throw refuse(`limits.${key}`, `is not one of the limits ${PRINCIPAL_LIMITS.map(limitKey).join(", ")}`);
     const fault = limitFault(name, limit);
     if (fault !== undefined) throw refuse(`limits.${key}`, fault);
     limits[name] = limit;

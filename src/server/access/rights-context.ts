@@ -4,7 +4,7 @@ import type { ServerFiles } from "../../capabilities/sandbox/view/server-files.t
 import type { ServerOptions } from "../settings/server-options.ts";
 import type { RightsContext } from "./rights.ts";
 
-/** What the rights of tokens depend on. `files` are those that the options do not name. */
+/** The context of token rights. `files` are those that the options do not name. */
 export function rightsContext(
   { environment, logger = silentLogger, limits, ...options }: ServerOptions,
   files: Partial<ServerFiles> = {},

@@ -17,25 +17,25 @@ import { operatorPolicy, refuseExposed } from "../sandbox/operator-policy.ts";
 import { type Preset, PRESET_RIGHTS } from "../settings/presets.ts";
 import type { PrincipalLimits, RightsOptions } from "../settings/rights-options.ts";
 
-/** What rights depend on besides their options. */
+/** The context of rights besides their options. */
 export interface RightsContext extends ServerFiles {
   readonly temporaryDirectory: string | undefined;
-  /** Where relative paths of a policy start. Default: the working directory of this program. */
+  /** Base of relative paths in a policy. Default: the working directory of this program. */
   readonly cwd?: string;
   readonly logger: Logger;
   readonly fsRoots: readonly string[];
 }
 
-/** What a client may do. */
+/** The rights of a client. */
 export interface Rights {
   readonly preset: Preset;
   /** Equal for equal rights. */
   readonly key: string;
   /** Equal if what the client starts is confined in the same way, whatever its limits and grants. */
   readonly confinement: string;
-  /** What they were made of. */
+  /** The options that they were made from. */
   readonly options: RightsOptions;
-  /** As whom everything happens, if the server's own choice does not apply. */
+  /** The user that runs everything, if not the server's own choice. */
   readonly runAs?: RunAs;
   readonly limits: PrincipalLimits;
   /** Confines everything that the client starts and opens. */
@@ -44,7 +44,7 @@ export interface Rights {
   readonly files?: { readonly roots: readonly string[]; readonly access: FileAccess };
   /** Whether the client has a right. */
   allows(right: Right): boolean;
-  /** What the client may do with the kept processes of another principal. */
+  /** What the grants allow for another principal's kept processes. */
   grant(owner: string): "control" | "follow" | undefined;
 }
 
@@ -85,7 +85,7 @@ export function followedLinks({ sandbox }: Rights): readonly string[] {
   );
 }
 
-/** Whether someone who is confined could put something else in the place of a path. */
+/** Whether a confined client could replace a path with something else. */
 export function canReplace(rights: Rights, path: string): boolean {
   const { sandbox, files } = rights;
   const directory = dirname(path);
@@ -94,7 +94,7 @@ export function canReplace(rights: Rights, path: string): boolean {
   return sandbox !== undefined && isWritable(sandbox, directory);
 }
 
-/** Whether someone may use what was made with other rights of the same principal. */
+/** Whether a client may use what was made with other rights of the same principal. */
 export function reaches(rights: Rights, made: Rights): boolean {
   return rights.preset === "full" || rights.key === made.key;
 }
@@ -104,7 +104,10 @@ export function principalNamed(name: string): string {
   return name.includes(":") || name === "*" ? name : `name:${name}`;
 }
 
-function makeRights(options: RightsOptions, given: Pick<Rights, "sandbox" | "files" | "runAs"> = {}): Rights {
+function makeRights(
+  options: RightsOptions,
+  confining: Pick<Rights, "sandbox" | "files" | "runAs"> = {},
+): Rights {
   const { preset, readOnly = false, limits = {} } = options;
   const see = new Set((options.see ?? []).map(principalNamed));
   const control = new Set((options.control ?? []).map(principalNamed));
@@ -115,7 +118,7 @@ function makeRights(options: RightsOptions, given: Pick<Rights, "sandbox" | "fil
     confinement: JSON.stringify([preset, options.policy, options.roots, readOnly, options.runAs], sortedKeys),
     options,
     limits,
-    ...given,
+    ...confining,
     allows: (right) => PRESET_RIGHTS[preset].has(right) && !(readOnly && right === "writeFiles"),
     grant: (owner) => (includes(control, owner) ? "control" : includes(see, owner) ? "follow" : undefined),
   };
@@ -139,7 +142,7 @@ function isOpen(policy: SandboxPolicy): boolean {
   );
 }
 
-/** The server's own files must be out of reach: whoever can rename what is above them could read or replace them. */
+/** The server's own files must be out of reach: a client that can rename their parents could read or replace them. */
 function confiningRoots(
   roots: readonly string[] | undefined,
   { hiddenPaths, socketPaths = [], trustedPaths = [], fsRoots }: RightsContext,
@@ -149,9 +152,9 @@ function confiningRoots(
   const paths = [...hiddenPaths, ...socketPaths, ...trustedPaths];
   const access = new AllowedRoots(roots, { setting: "roots", own: new OwnFiles(paths) });
   for (const root of roots.map(realPath)) {
-    for (const hidden of paths.flatMap((path) => placesOnTheWay(path, walk)))
+    for (const hidden of paths.flatMap((path) => linksAndEnd(path, walk)))
       if (isWithin(hidden, root) || isWithin(root, hidden))
-        throw new UsageError(`roots: ${root} contains a file of the server itself: ${hidden}`);
+        throw new UsageError(`roots: ${root} contains the server's own file ${hidden}`);
     if (fsRoots.length > 0 && !fsRoots.map(realPath).some((outer) => isWithin(root, outer)))
       throw new UsageError(`roots: ${root} is outside the roots that this server serves (fsRoots)`);
   }
@@ -162,8 +165,8 @@ function isWithin(path: string, directory: string): boolean {
   return path === directory || path.startsWith(directory === "/" ? "/" : `${directory}/`);
 }
 
-/** Where a path can be made to lead elsewhere: the links on its way, and its end. */
-function placesOnTheWay(path: string, walk: PathWalk): string[] {
+/** Paths that can divert a path: the links on its way, and its target. */
+function linksAndEnd(path: string, walk: PathWalk): string[] {
   const { path: end, links } = walk.follow(path);
   return [...links.map((link) => link.path), end];
 }

@@ -2,7 +2,7 @@ import { UsageError } from "../../base/errors.ts";
 import { findAccount, type NumberedAccount } from "../../native/account.ts";
 import { canSwitchUser } from "../../native/user-switch.ts";
 
-/** The user as whom everything happens that a client asks for. */
+/** The user as whom a client's requests are carried out. */
 export interface RunAs {
   readonly account: NumberedAccount;
   /** Whether it is the user that runs the server anyway. */

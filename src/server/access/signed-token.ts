@@ -2,7 +2,7 @@ import { parseJson } from "../../protocol/json-scan.ts";
 import { isTable, readRights, RIGHTS_KEYS } from "./read-rights.ts";
 import type { RightsOptions } from "../settings/rights-options.ts";
 
-/** How signed tokens are checked. */
+/** Policy for signed tokens. */
 export interface SignedTokenPolicy {
   readonly secret: Uint8Array;
   readonly issuer?: string;
@@ -15,14 +15,14 @@ interface Claims {
   readonly nbf: number | undefined;
   readonly iss: string | undefined;
   readonly aud: readonly string[];
-  /** What its holder may do; undefined: everything. */
+  /** Rights of its holder; undefined: everything. */
   readonly rights: RightsOptions | undefined;
 }
 
 /** Claim that carries the rights of a token. */
 const RIGHTS_CLAIM = "exec_server";
 
-/** What a valid signed token says, or why it is refused. */
+/** The contents of a valid signed token, or why it is refused. */
 export type SignedToken =
   | { readonly refusal: string }
   | { readonly rights: RightsOptions | undefined; readonly expiresAtMs: number };
@@ -40,7 +40,7 @@ export async function checkSignedToken(token: string, policy: SignedTokenPolicy)
     return { refusal: "websocket jwt issuer mismatch" };
   if (policy.audience !== undefined && !aud.includes(policy.audience))
     return { refusal: "websocket jwt audience mismatch" };
-  // It is valid for the whole of its last second.
+  // It is valid until the end of its last second.
   return { rights, expiresAtMs: (end + 1) * 1000 };
 }
 

@@ -1,70 +1,81 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { setMaxListeners } from "node:events";
 import { messageOf, UsageError } from "../../base/errors.ts";
-import type { Credential } from "./credential.ts";
-import { principalNamed, type Rights, type RightsContext } from "./rights.ts";
-import { readTokenFile, type TokenEntry } from "./token-file.ts";
+import type { Logger } from "../../base/logger.ts";
+import { readTokenFile, type TokenEntry, type TokenFormat } from "./token-file.ts";
 
-/** How often the file is read, and expiry looked at. */
+/** Interval for rereading the file and checking expiry. */
 const READ_MS = 500;
-/** Whoever writes in place has this long to write the rest. */
+/** A writer that writes in place has this long to write the rest. */
 const SETTLE_MS = 100;
 /** An empty file is probably one that is being written, perhaps by hand. */
 const EMPTY_SETTLE_MS = 5_000;
 
-/** One token, as long as it keeps its rights. */
-interface Grant {
-  readonly name: string;
+/** A token's rights; `key` is the same for the same rights. */
+interface Keyed {
+  readonly key: string;
+}
+
+/** One token, for as long as it keeps its rights. */
+interface Grant<R> extends Omit<TokenEntry<R>, "sha256"> {
   readonly sha256: Buffer;
-  readonly rights: Rights;
-  readonly expiresAtMs: number | undefined;
   /** Ends all connections with it. */
   readonly end: AbortController;
 }
 
+/** A token that was presented, and is good. */
+export interface PresentedToken<R> {
+  readonly name: string;
+  readonly rights: R;
+  readonly expiresAtMs?: number;
+  readonly withdrawn: AbortSignal;
+}
+
 /** The named tokens of a file, which is read again when it changes. A broken file changes nothing. */
-export class TokenTable {
+export class TokenTable<R extends Keyed> {
   readonly #path: string;
-  readonly #context: RightsContext;
+  readonly #format: TokenFormat<R>;
+  readonly #logger: Logger;
   #text: string;
-  #grants: readonly Grant[];
+  #grants: readonly Grant<R>[];
   #fault: string | undefined;
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
 
-  private constructor(path: string, context: RightsContext, { text, entries }: TokenFile) {
+  private constructor(path: string, format: TokenFormat<R>, logger: Logger, { text, entries }: TokenFile<R>) {
     this.#path = path;
-    this.#context = context;
+    this.#format = format;
+    this.#logger = logger;
     this.#text = text;
     this.#grants = grantsOf(entries, []);
     this.#later();
   }
 
-  /** Throws a UsageError for a file that cannot be read, has no token, or anything in it that is not known. */
-  static async open(path: string, context: RightsContext): Promise<TokenTable> {
-    const file = await readTokenFile(path, context);
+  /** Throws a UsageError if the file cannot be read, has no token, or contains anything unknown. */
+  static async open<R extends Keyed>(
+    path: string,
+    format: TokenFormat<R>,
+    logger: Logger,
+  ): Promise<TokenTable<R>> {
+    const file = await readTokenFile(path, format);
     // Later it means that every token is withdrawn.
     if (file.entries.length === 0) throw new UsageError(`${path}:1: there is no [[token]]`);
-    return new TokenTable(path, context, file);
+    return new TokenTable(path, format, logger, file);
   }
 
-  /** Compares with every token, whichever fits, so that the time tells nothing. */
-  check(token: string): { readonly refusal: string } | { readonly credential: Credential } {
+  /** Compares with every token, whichever matches, so that the time it takes reveals nothing. */
+  check(
+    token: string,
+  ): { readonly refusal: "invalid" | "expired" } | { readonly credential: PresentedToken<R> } {
     const presented = createHash("sha256").update(token).digest();
-    let found: Grant | undefined;
-    for (const grant of this.#grants) if (timingSafeEqual(presented, grant.sha256)) found = grant;
-    if (found === undefined) return { refusal: "invalid websocket bearer token" };
-    const { name, rights, expiresAtMs, end } = found;
-    if (end.signal.aborted || isOver(found)) return { refusal: "expired websocket bearer token" };
-    return {
-      credential: {
-        principal: principalNamed(name),
-        name,
-        rights,
-        withdrawn: end.signal,
-        ...(expiresAtMs === undefined ? {} : { expiresAtMs }),
-      },
-    };
+    let match: Grant<R> | undefined;
+    for (const grant of this.#grants) if (timingSafeEqual(presented, grant.sha256)) match = grant;
+    if (match === undefined) return { refusal: "invalid" };
+    const { name, rights, expiresAtMs, end } = match;
+    if (end.signal.aborted || (expiresAtMs !== undefined && expiresAtMs <= Date.now()))
+      return { refusal: "expired" };
+    const expiry = expiresAtMs === undefined ? {} : { expiresAtMs };
+    return { credential: { name, rights, withdrawn: end.signal, ...expiry } };
   }
 
   close(): void {
@@ -78,11 +89,11 @@ export class TokenTable {
 
   async #readAgain(): Promise<void> {
     try {
-      let read = await readTokenFile(this.#path, this.#context, this.#text);
+      let read = await readTokenFile(this.#path, this.#format, this.#text);
       while (read.text !== this.#text && !this.#closed) {
         const settleMs = read.text.trim() === "" ? EMPTY_SETTLE_MS : SETTLE_MS;
         await new Promise((resolve) => void setTimeout(resolve, settleMs).unref());
-        const again = await readTokenFile(this.#path, this.#context, this.#text);
+        const again = await readTokenFile(this.#path, this.#format, this.#text);
         if (again.text === read.text) this.#replace(again);
         read = again;
       }
@@ -91,7 +102,7 @@ export class TokenTable {
       const reason = messageOf(error);
       // Logged once, not each time the file is read.
       if (this.#fault !== reason)
-        this.#context.logger.error("the token table is invalid; the one before stays in force", {
+        this.#logger.error("the new token table is invalid; the previous one stays in force", {
           reason,
         });
       this.#fault = reason;
@@ -99,28 +110,27 @@ export class TokenTable {
     this.#later();
   }
 
-  #replace({ text, entries }: TokenFile): void {
+  #replace({ text, entries }: TokenFile<R>): void {
     const before = this.#grants;
     this.#text = text;
     this.#grants = grantsOf(entries, before);
     const kept = new Set(this.#grants.map(({ end }) => end));
     for (const { end } of before) if (!kept.has(end)) end.abort();
-    const { logger } = this.#context;
-    if (entries.length > 0) logger.info("the token table was read again", { tokens: entries.length });
+    const logger = this.#logger;
+    if (entries.length > 0) logger.info("the token table was reloaded", { tokens: entries.length });
     else logger.warn("the token table is empty: no client is admitted");
   }
 }
 
-type TokenFile = Awaited<ReturnType<typeof readTokenFile>>;
-
-function isOver({ expiresAtMs }: Grant): boolean {
-  return expiresAtMs !== undefined && expiresAtMs <= Date.now();
-}
+type TokenFile<R> = Awaited<ReturnType<typeof readTokenFile<R>>>;
 
 /** A token with the same name, hash, expiry and rights is still the same. */
-function grantsOf(entries: readonly TokenEntry[], before: readonly Grant[]): Grant[] {
+function grantsOf<R extends Keyed>(
+  entries: readonly TokenEntry<R>[],
+  before: readonly Grant<R>[],
+): Grant<R>[] {
   return entries.flatMap(({ name, sha256, rights, expiresAtMs }) =>
-    sha256.map((hash): Grant => {
+    sha256.map((hash): Grant<R> => {
       const same = before.find(
         (grant) =>
           grant.name === name &&

@@ -1,10 +1,10 @@
 import { JsonText, JsonParts } from "../../rpc/json-text.ts";
 
-/** More than the JSON around the contents of a file has at either end. */
+/** More than the JSON around a file's contents has at either end. */
 const EDGE_BYTES = 64;
 const QUOTE = '"';
 
-/** How many bytes of contents an answer has, which is one string in base64; undefined if it has none. */
+/** Number of content bytes in an answer, which are one base64 string; undefined if it has none. */
 export function answerBytes(result: unknown): number | undefined {
   if (result instanceof JsonText)
     return contentBytes(result.text.length, result.text, result.text.slice(-EDGE_BYTES));
@@ -19,7 +19,7 @@ export function answerBytes(result: unknown): number | undefined {
   return typeof chunk === "string" ? decodedBytes(chunk) : undefined;
 }
 
-/** Bytes that base64 stands for. A long text may be given by its end and its length. */
+/** Number of bytes that base64 text encodes. A long text may be given by its end and its length. */
 export function decodedBytes(end: string, length = end.length): number {
   const padding = end.endsWith("==") ? 2 : end.endsWith("=") ? 1 : 0;
   return Math.floor(((length - padding) * 3) / 4);

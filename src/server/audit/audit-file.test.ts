@@ -5,7 +5,7 @@ import { limitFileSize } from "../../../test/fixtures/file-size-limit.ts";
 import { temporaryDirectory } from "../../../test/fixtures/temporary-directory.ts";
 import { AuditFile } from "./audit-file.ts";
 
-it("keeps whole lines alone when the disk is full, and goes on when it is not", async () => {
+it("keeps whole lines alone when the disk is full, and continues when it is not", async () => {
   const path = join(temporaryDirectory(), "audit.jsonl");
   const { file } = AuditFile.open(path);
   onTestFinished(() => file.close());

@@ -26,7 +26,7 @@ const MODE = 0o600;
 /** A FIFO must not block the server before it is refused. */
 const FLAGS = constants.O_RDWR | constants.O_APPEND | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
-/** How the last file ended. */
+/** The end of the last file. */
 export interface Continuation {
   readonly head: AuditHead;
   /** A last line that was not written to its end, because the machine or the server crashed. */
@@ -45,7 +45,7 @@ export class AuditFile {
   readonly path: string;
   readonly #unlock: () => void;
   #fd: number;
-  /** Of the open file; it has no other as long as it is open. */
+  /** Identity of the open file, which does not change while it is open. */
   #identity: { readonly dev: number; readonly ino: number };
   /** Bytes of whole lines. */
   #size: number;
@@ -102,7 +102,7 @@ export class AuditFile {
     this.#size += bytes.length;
   }
 
-  /** Waits until the disk has what was written. */
+  /** Resolves when the data is on the disk. */
   async sync(): Promise<void> {
     if (!this.#isDirty) return;
     this.#isDirty = false;
@@ -115,21 +115,21 @@ export class AuditFile {
   }
 
   /**
-   * What has become of the file: others can move it away or delete it, cut or write it. One that is renamed has no
+   * State of the file: other programs can move it away or delete it, truncate or write it. A renamed one has no
    * successor yet. Throws if something else is in its place.
    */
   state(): "intact" | "renamed" | "gone" | "changed" {
-    const there = lstatSync(this.path, { throwIfNoEntry: false });
-    if (there === undefined) return this.#isRenamed ? "renamed" : "gone";
+    const current = lstatSync(this.path, { throwIfNoEntry: false });
+    if (current === undefined) return this.#isRenamed ? "renamed" : "gone";
     const { dev, ino } = this.#identity;
-    if (there.dev === dev && there.ino === ino) return there.size === this.#size ? "intact" : "changed";
+    if (current.dev === dev && current.ino === ino) return current.size === this.#size ? "intact" : "changed";
     throw new CapabilityError(
       "OS_ERROR",
-      `another file is in the place of the audit log ${this.path}: move it away`,
+      `another file has replaced the audit log ${this.path}: move it away`,
     );
   }
 
-  /** Goes on in a new file. One that is still in its place is renamed. */
+  /** Continues in a new file. The current one is renamed if it is still in its place. */
   async renew(): Promise<void> {
     await this.sync();
     try {
@@ -161,7 +161,7 @@ export class AuditFile {
     this.#unlock();
   }
 
-  /** Finds the last line, and removes what was not written to its end. */
+  /** Finds the last line, and removes an incomplete one. */
   #recover(numbers: readonly number[]): Continuation {
     const { size } = fstatSync(this.#fd);
     const tail = readTail(this.#fd, size);
@@ -176,7 +176,7 @@ export class AuditFile {
     return { head, torn: { bytes: rest.length, text: rest.toString("utf8").slice(0, MAX_TORN_CHARACTERS) } };
   }
 
-  /** An empty file goes on after the last one before it. */
+  /** An empty file continues after the last line of its predecessor. */
   #headBefore(numbers: readonly number[]): AuditHead {
     const last = numbers.at(-1);
     if (last === undefined) return NO_LINES;
@@ -214,7 +214,7 @@ function lockOpen(path: string, fd: number): void {
 function inUse(path: string): CapabilityError {
   return new CapabilityError(
     "OS_ERROR",
-    `another server writes the audit log ${path}: give each its own file`,
+    `another server is writing the audit log ${path}: give each server its own file`,
   );
 }
 
@@ -238,7 +238,7 @@ function lastHead(path: string, lines: Buffer): AuditHead {
   if (line?.fits === true) return { line: line.n, hash: line.hash };
   throw new CapabilityError(
     "OS_ERROR",
-    `the last line of the audit log ${path} does not fit: look at it with \`exec-server audit verify\`, and move it away to begin a new log`,
+    `the last line of the audit log ${path} is damaged: check the log with \`exec-server audit verify\`, and move it away to start a new one`,
   );
 }
 

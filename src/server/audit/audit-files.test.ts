@@ -63,7 +63,7 @@ it("a file that is no log, ends with a changed line, is a link, a FIFO or in use
   const open = (path: string): Server => createServer({ audit: { file: path } });
   await scene.linked();
   const isUsed = (path: string): string =>
-    `another server writes the audit log ${path}: give each its own file`;
+    `another server is writing the audit log ${path}: give each server its own file`;
   expect(() => open(scene.file)).toThrow(isUsed(scene.file));
   const [lock, otherName] = [`${scene.file}.lock`, join(scene.directory, "other name")];
   rmSync(lock);
@@ -72,9 +72,9 @@ it("a file that is no log, ends with a changed line, is a link, a FIFO or in use
   expect(() => open(otherName)).toThrow(isUsed(otherName));
   await scene.server?.close();
   writeFileSync(scene.file, readFileSync(scene.file, "utf8").replace("stopped", "changed"));
-  expect(() => open(scene.file)).toThrow(/last line of the audit log .* does not fit: .*audit verify/);
+  expect(() => open(scene.file)).toThrow(/last line of the audit log .* is damaged: .*audit verify/);
   writeFileSync(scene.file, "a text\n");
-  expect(() => open(scene.file)).toThrow("does not fit");
+  expect(() => open(scene.file)).toThrow("is damaged");
   writeFileSync(scene.file, "x".repeat(3_000_000));
   expect(() => open(scene.file)).toThrow(`${scene.file} is not an audit log: move it away`);
   expect(readFileSync(scene.file, "utf8")).toHaveLength(3_000_000);
@@ -101,7 +101,7 @@ it("a file that is moved away is followed by a new one, which continues it", asy
   await eventually(() => expect(scene.lines().at(-1)?.event).toBe("writeFile"));
   await scene.server?.close();
   expect(linesOf(scene.file)[0]).toMatchObject({ event: "opened", reason: "gone" });
-  expect(scene.warnings).toEqual(["the audit log was moved away or deleted by somebody else"]);
+  expect(scene.warnings).toEqual(["the audit log was moved away or deleted by another program"]);
   expect((await scene.verdict()).fault).toBeUndefined();
 });
 
@@ -124,7 +124,7 @@ it.each([
     await eventually(() => expect(readFileSync(`${scene.file}.1`, "utf8")).toBe(changed));
     await scene.server?.close();
     expect(linesOf(scene.file)[0]).toMatchObject({ event: "opened", reason: "changed", prev: hash });
-    expect(scene.warnings).toEqual(["the audit log was cut or written by somebody else"]);
+    expect(scene.warnings).toEqual(["the audit log was truncated or written to by another program"]);
   },
 );
 

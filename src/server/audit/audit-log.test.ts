@@ -23,7 +23,7 @@ class Scene {
   readonly #directory = mkdtempSync(join(tmpdir(), "exec-server-audit-log-"));
   readonly file = join(this.#directory, "audit.jsonl");
   /** What the server's log has about trouble. */
-  readonly told: [string, LogFields | undefined][] = [];
+  readonly logged: [string, LogFields | undefined][] = [];
   readonly log: AuditLog;
 
   constructor() {
@@ -32,7 +32,7 @@ class Scene {
   }
 
   open(): AuditLog {
-    const tell = (message: string, fields?: LogFields) => void this.told.push([message, fields]);
+    const tell = (message: string, fields?: LogFields) => void this.logged.push([message, fields]);
     return new AuditLog({
       file: this.file,
       maxBytes: 1024 * 1024 * 1024,
@@ -111,7 +111,7 @@ it("a log that is closed takes no more lines, leaves no timer behind, and lets o
   expect(scene.events()).toEqual(["opened", "early", "late", "stopped"]);
   await scene.open().close();
   expect(scene.events().slice(4)).toEqual(["opened", "stopped"]);
-  expect(scene.told).toEqual([]);
+  expect(scene.logged).toEqual([]);
 });
 
 it("the texts of lines are made when they are written, or when there are many", async () => {
@@ -160,18 +160,18 @@ it("lines that cannot be written wait until they can be", async () => {
   const scene = new Scene();
   const { log } = scene;
   await scene.break();
-  const reason = `another file is in the place of the audit log ${scene.file}: move it away`;
+  const reason = `another file has replaced the audit log ${scene.file}: move it away`;
   expect(log.trouble).toMatchObject({ message: reason });
   log.add("later", {});
   for (let tries = 0; tries < 2; tries += 1) {
     vi.advanceTimersByTime(RETRY_DELAY_MS);
     await turn();
   }
-  expect(scene.told).toEqual([["the audit log cannot be written", { reason }]]);
+  expect(scene.logged).toEqual([["the audit log cannot be written", { reason }]]);
   scene.mend();
   vi.advanceTimersByTime(RETRY_DELAY_MS);
   await until(() => log.trouble === undefined);
-  expect(scene.told.slice(1)).toEqual([
+  expect(scene.logged.slice(1)).toEqual([
     ["the audit log can be written again", { afterMs: expect.any(Number) as number, lost: 0 }],
   ]);
   log.add("after", {});
@@ -182,13 +182,13 @@ it("lines that cannot be written wait until they can be", async () => {
   expect(linesOf(scene.file).map(({ n }) => n)).toEqual([1, 2, 3, 4, 5, 6]);
 });
 
-it("an end that cannot be written is told with the number of its lines", async () => {
+it("an end that cannot be written is reported with the number of its lines", async () => {
   fakeTimers();
   const scene = new Scene();
   await scene.break();
   await scene.log.close();
   // The line, `failed` and `stopped`.
-  expect(scene.told.slice(1)).toEqual([["the end of the audit log could not be written", { lines: 3 }]]);
+  expect(scene.logged.slice(1)).toEqual([["the end of the audit log could not be written", { lines: 3 }]]);
   expect(vi.getTimerCount()).toBe(0);
   scene.mend();
   await scene.open().close();

@@ -4,29 +4,31 @@ import { messageOf } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import { AuditFile, type Continuation } from "./audit-file.ts";
 import { type AuditHead, formatHead, NO_LINES } from "./chain.ts";
-import { Drafts } from "./drafts.ts";
 import { type Facts, type Members, membersOf } from "./members.ts";
 import { SealedLines } from "./sealed-lines.ts";
 
-/** How long a line may wait for others, so that one write takes many. */
+/** How long a line may wait for others, to be written together. */
 const FLUSH_DELAY_MS = 20;
-/** What a power failure can cost. */
+/** How much a power failure can lose. */
 const SYNC_INTERVAL_MS = 1_000;
 const RETRY_DELAY_MS = 1_000;
 const MAX_BATCH_CHARACTERS = 256 * 1024;
 /** Lines that wait for a slow or full disk. */
 const MAX_QUEUED_CHARACTERS = 16 * 1024 * 1024;
 const MAX_QUEUED_LINES = 65_536;
-/** Lines whose length is not known yet: few compared with those bounds. */
+/** Lines of unknown length: few compared with the limits above. */
 const MAX_DRAFTS = 64;
-/** From here on requests are refused, so that what cannot be refused, such as an end, still has room. */
+/**
+ * Share of the queue at which requests are refused, so that events that cannot be refused, such as an end, still have
+ * room.
+ */
 const FULL_SHARE = 0.75;
 const HEAD_LINES = 10_000;
 const HEAD_INTERVAL_MS = 5 * 60_000;
 const CLOSE_DEADLINE_MS = 5_000;
 
-/** What others can do to the file. */
-const DONE = { gone: "moved away or deleted", changed: "cut or written" };
+/** What other programs can do to the file. */
+const DONE = { gone: "moved away or deleted", changed: "truncated or written to" };
 
 export interface AuditLogOptions {
   readonly file: string;
@@ -51,12 +53,12 @@ interface Batch {
 export class AuditLog {
   readonly #file: AuditFile;
   readonly #options: AuditLogOptions;
-  /** They get their text when lines are written, or when there are many. */
+  /** Lines without text yet; it is made when lines are written, or when there are many. */
   readonly #drafts = new Drafts();
   /** Texts of lines. */
   readonly #queue = new Fifo<string>();
   #queuedCharacters = 0;
-  /** Lines that had no room. */
+  /** Number of lines that had no room. */
   #lost = 0;
   #lostInAll = 0;
   #head: AuditHead;
@@ -68,7 +70,7 @@ export class AuditLog {
   #trouble: AuditTrouble | undefined;
   #timer: NodeJS.Timeout | undefined;
   #writing: Promise<void> | undefined;
-  /** Whether lines have waited long enough while others were written. */
+  /** Whether lines have waited long enough while others were being written. */
   #isDue = false;
   #syncTimer: NodeJS.Timeout | undefined;
   readonly #headTimer: NodeJS.Timeout;
@@ -89,7 +91,7 @@ export class AuditLog {
     return this.#file.path;
   }
 
-  /** Of what is in the file. */
+  /** Head of the lines in the file. */
   get head(): AuditHead {
     return this.#head;
   }
@@ -108,7 +110,7 @@ export class AuditLog {
     return this.#trouble;
   }
 
-  /** True if there is no room for what can be refused. */
+  /** True if refusable requests have no more room. */
   get isFull(): boolean {
     return (
       this.#queuedCharacters > MAX_QUEUED_CHARACTERS * FULL_SHARE ||
@@ -116,7 +118,7 @@ export class AuditLog {
     );
   }
 
-  /** Adds a line with these facts. `who` comes before them. */
+  /** Adds a line with these facts, after `who`. */
   add(event: string, facts: Facts, who: Members = ""): void {
     if (this.#closed) return;
     if (this.#queuedCharacters > MAX_QUEUED_CHARACTERS || this.#queue.size >= MAX_QUEUED_LINES) {
@@ -189,7 +191,10 @@ export class AuditLog {
     });
   };
 
-  /** Writes the lines that wait now. Those that come meanwhile wait for others: a write costs as much as many lines. */
+  /**
+   * Writes the lines that are waiting. Lines that arrive meanwhile wait for the next write, which costs as much as many
+   * lines.
+   */
   async #flush(): Promise<void> {
     try {
       this.#compose();
@@ -208,7 +213,7 @@ export class AuditLog {
     }
   }
 
-  /** Takes lines from the queue and seals them; returns how many. A new file begins with a line of its own. */
+  /** Takes lines from the queue and seals them; returns how many. A new file begins with its own line. */
   async #prepare(): Promise<number> {
     const sealed = this.#sealed;
     sealed.clear(this.#head);
@@ -216,14 +221,14 @@ export class AuditLog {
     if (state !== "intact" || this.#file.size >= this.#options.maxBytes) {
       await this.#file.renew();
       const isDone = state === "gone" || state === "changed";
-      if (isDone) this.#options.logger.warn(`the audit log was ${DONE[state]} by somebody else`);
+      if (isDone) this.#options.logger.warn(`the audit log was ${DONE[state]} by another program`);
       this.#printHead();
       sealed.add(this.#opening(isDone ? state : "full"));
     }
     const waiting = this.#queue.size;
     const begun = sealed.characters;
     const room = Math.min(MAX_BATCH_CHARACTERS, this.#options.maxBytes - this.#file.size);
-    // One at least, however small the file may be.
+    // At least one, however small the file may be.
     do {
       const members = this.#queue.shift();
       if (members === undefined) break;
@@ -260,7 +265,7 @@ export class AuditLog {
     const message = messageOf(error);
     this.#trouble = { since: Date.now(), message };
     this.#options.logger.error("the audit log cannot be written", { reason: message });
-    // It is written once that is possible again, and is what the next attempt tries to write.
+    // It is written once that is possible again, and is the next thing to be tried.
     this.#push("failed", { reason: message });
     clearTimeout(this.#timer);
     this.#timer = this.#closed ? undefined : setTimeout(this.#start, RETRY_DELAY_MS).unref();
@@ -280,5 +285,45 @@ export class AuditLog {
     if (this.#head.hash === (this.#printed ?? NO_LINES).hash) return;
     this.#printed = this.#head;
     this.#options.logger.info("the head of the audit log", { head: formatHead(this.#head) });
+  }
+}
+
+interface Draft {
+  readonly atMs: number;
+  readonly event: string;
+  readonly facts: Facts;
+  readonly who: Members;
+}
+
+/** Lines whose text is not made yet: making many at once takes less time per line. */
+class Drafts {
+  readonly #drafts: Draft[] = [];
+  #second = Number.NaN;
+  /** The text of that second, up to its milliseconds. */
+  #secondText = "";
+
+  get size(): number {
+    return this.#drafts.length;
+  }
+
+  add(event: string, facts: Facts, who: Members): void {
+    this.#drafts.push({ atMs: Date.now(), event, facts, who });
+  }
+
+  /** Hands over the members of each line, and forgets them all. */
+  compose(take: (members: string) => void): void {
+    for (const { atMs, event, facts, who } of this.#drafts)
+      take(`"time":"${this.#time(atMs)}","event":"${event}"${who}${membersOf(facts)}`);
+    this.#drafts.length = 0;
+  }
+
+  /** In the format of `toISOString`, which is called once per second. */
+  #time(atMs: number): string {
+    const ms = atMs % 1000;
+    if (atMs - ms !== this.#second) {
+      this.#second = atMs - ms;
+      this.#secondText = new Date(atMs).toISOString().slice(0, -4);
+    }
+    return `${this.#secondText}${ms < 10 ? "00" : ms < 100 ? "0" : ""}${ms}Z`;
   }
 }

@@ -111,7 +111,7 @@ describe("while lines cannot be written", () => {
     expect(vetoed(ALLOWED)).toEqual(NONE(ALLOWED));
   });
 
-  it("nothing is refused if the operator wants to go on", () => {
+  it("nothing is refused if the operator wants to continue", () => {
     audit = new Audit(records, { onFailure: "continue" });
     records.trouble = { since: 0, message: "No space left on device" };
     expect([audit.isFailing, audit.isRefusing]).toEqual([true, false]);
@@ -256,7 +256,7 @@ it("what is only counted is recorded before the log ends", async () => {
   ]);
 });
 
-it("a thing that is closed has its counts recorded, and begins anew under the same name", () => {
+it("a thing that is closed has its counts recorded, and starts again under the same name", () => {
   const block = { handleId: "h", offset: 0, len: 1 };
   for (let count = 0; count < 3; count += 1) linesOf("fs/readBlock", block);
   expect(linesOf("fs/close", { handleId: "h" })).toEqual([

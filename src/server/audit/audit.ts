@@ -19,13 +19,12 @@ import { answerBytes } from "./answer-bytes.ts";
 import { AuditLog } from "./audit-log.ts";
 import type { AuditHead } from "./chain.ts";
 import { type Facts, type Members, membersOf } from "./members.ts";
-import { PendingStarts, startFacts } from "./pending-starts.ts";
 import { cut, redactArgv } from "./redact.ts";
 import { RefusalLines } from "./refusal-lines.ts";
 import { type Rule, RULES } from "./rules.ts";
 import { Tallies } from "./tallies.ts";
 
-/** Where lines go: a log, or whoever keeps one. */
+/** Destination of lines: a log, or the server that keeps one. */
 export type AuditRecords = Pick<
   AuditLog,
   "add" | "head" | "printedHead" | "lost" | "trouble" | "isFull" | "file" | "close"
@@ -51,7 +50,7 @@ export class Audit implements ServerObserver {
   /** Numbers of requests that have a line, for the line of their failure. */
   readonly #numbers = new WeakMap<ObservedRequest, number>();
   readonly #starts = new PendingStarts();
-  /** Of each connection: what its lines have in common. */
+  /** Members that all lines of a connection share. */
   readonly #who = new WeakMap<ObservedConnection, Members>();
   /** Facts of requests that get their line with their answer. */
   readonly #reads = new WeakMap<ObservedRequest, object>();
@@ -69,11 +68,11 @@ export class Audit implements ServerObserver {
 
   /** Throws a CapabilityError if the file cannot be used. */
   static open(
-    { file, maxBytes = DEFAULT_MAX_BYTES, onFailure }: AuditOptions,
+    options: AuditOptions,
     { logger = silentLogger, version }: { logger?: Logger; version?: string | undefined } = {},
   ): Audit {
-    const log = new AuditLog({ file, maxBytes, logger, version });
-    return new Audit(log, onFailure === undefined ? {} : { onFailure });
+    const { file, maxBytes = DEFAULT_MAX_BYTES } = options;
+    return new Audit(new AuditLog({ file, maxBytes, logger, version }), options);
   }
 
   /** Adds a line that another program has made of what happens there. */
@@ -96,12 +95,12 @@ export class Audit implements ServerObserver {
     return this.#log.lost;
   }
 
-  /** Whether lines cannot be written now. */
+  /** Whether lines currently cannot be written. */
   get isFailing(): boolean {
     return this.#log.trouble !== undefined || this.#log.isFull;
   }
 
-  /** Whether requests are refused for it. */
+  /** Whether requests are refused because of that. */
   get isRefusing(): boolean {
     return this.#refuses && this.isFailing;
   }
@@ -230,15 +229,16 @@ export class Audit implements ServerObserver {
     });
   }
 
-  /** Without the message, which may repeat what the client sent. */
+  /** Leaves the message out, which may repeat what the client sent. */
   #failed(request: ObservedRequest, { code, data }: WireError): void {
     const number = this.#numbers.get(request);
     const facts = this.#reads.get(request) ?? this.#starts.take(request);
     const cause = (data as { code?: unknown } | undefined)?.code ?? code;
     const isStart = RULE_OF.get(request.method)?.kind === "start";
-    // `denied` has reported what is forbidden, and what was refused for a full disk must not take what room there is.
-    const isTold = cause === "PERMISSION_DENIED" || cause === AUDIT_FAILED;
-    if (number === undefined && facts === undefined && (!isStart || isTold)) return;
+    // `denied` has reported forbidden requests, and requests refused for a full disk must not use up the remaining
+    // room.
+    const isReported = cause === "PERMISSION_DENIED" || cause === AUDIT_FAILED;
+    if (number === undefined && facts === undefined && (!isStart || isReported)) return;
     this.#add(request.connection, "failed", {
       request: number,
       ...facts,
@@ -262,11 +262,65 @@ function quoted(text: string): string {
   return JSON.stringify(cut(text));
 }
 
-/** What a request is about, whether it is carried out or not. */
+/** Facts about a request, whether it is carried out or not. */
 function factsOf(rule: Rule<unknown>, params: unknown): object {
   if (rule.kind === "start") return startFacts(rule, params);
   if ("facts" in rule) return rule.facts(params, undefined);
   if (!("of" in rule)) return {};
   const [kind, id] = rule.of(params);
   return { [kind]: cut(id) };
+}
+
+type StartRule = Extract<Rule<unknown>, { kind: "start" }>;
+
+interface PendingStart {
+  readonly request: ObservedRequest;
+  readonly rule: StartRule;
+  readonly params: unknown;
+}
+
+/** Placeholder for the id of a process whose client did not choose one. */
+const NO_ID = "\0";
+
+/** Starts that were requested, until their process runs or they fail. */
+class PendingStarts {
+  readonly #byProcess = new Map<string, PendingStart>();
+  /** Keys of unanswered starts. Each gets an answer, and a weak map would cost more than everything else here. */
+  readonly #keys = new Map<ObservedRequest, string>();
+
+  add(request: ObservedRequest, rule: StartRule, params: unknown): void {
+    const key = startKey(request.connection, rule.process?.(params));
+    this.#keys.set(request, key);
+    // An id that is in use belongs to the first: the second fails, or repeats it.
+    if (!this.#byProcess.has(key)) this.#byProcess.set(key, { request, rule, params });
+  }
+
+  /** The request that has started this process. */
+  started(connection: ObservedConnection, processId: string): PendingStart | undefined {
+    const key = startKey(connection, processId);
+    const known = this.#byProcess.has(key) ? key : startKey(connection, undefined);
+    const start = this.#byProcess.get(known);
+    this.#byProcess.delete(known);
+    return start;
+  }
+
+  /** Is called with the answer to a request. Returns the facts of one that has started nothing. */
+  take(request: ObservedRequest): object | undefined {
+    const key = this.#keys.get(request);
+    if (key === undefined) return undefined;
+    this.#keys.delete(request);
+    const start = this.#byProcess.get(key);
+    if (start?.request !== request) return undefined;
+    this.#byProcess.delete(key);
+    return startFacts(start.rule, start.params);
+  }
+}
+
+/** Facts about a start, whether it succeeded or not. */
+function startFacts({ process, facts }: StartRule, params: unknown): object {
+  return process === undefined ? facts(params) : { process: cut(process(params)), ...facts(params) };
+}
+
+function startKey({ number }: ObservedConnection, processId = NO_ID): string {
+  return `${number} ${processId}`;
 }

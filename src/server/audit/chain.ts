@@ -2,10 +2,10 @@ import { hash as hashOf } from "node:crypto";
 
 /** `prev` of the first line of all. */
 export const NO_HASH = "0".repeat(64);
-/** No line is longer: its writer cuts what is in it, and a reader may refuse what is longer. */
+/** Maximum length of a line: writers truncate its contents, and readers may refuse longer ones. */
 export const MAX_LINE_BYTES = 1024 * 1024;
 
-/** The last line of a log: who knows it elsewhere can tell whether the log was changed or cut off. */
+/** The last line of a log: stored elsewhere, it reveals whether the log was changed or truncated. */
 export interface AuditHead {
   /** Number of the line; 0 before the first. */
   readonly line: number;
@@ -13,7 +13,7 @@ export interface AuditHead {
   readonly hash: string;
 }
 
-/** As it is printed, and taken by `audit verify --head`. */
+/** The printed form, which `audit verify --head` takes. */
 export function formatHead({ line, hash }: AuditHead): string {
   return `${line}:${hash}`;
 }
@@ -30,12 +30,12 @@ export interface ReadLine {
   readonly n: number;
   readonly prev: string;
   readonly hash: string;
-  /** Whether its hash fits its content. */
+  /** Whether its hash matches its content. */
   readonly fits: boolean;
   readonly facts: Readonly<Record<string, unknown>>;
 }
 
-/** Undefined for what is not a line of an audit log at all. */
+/** Undefined for anything that is not an audit log line. */
 export function readLine(bytes: Buffer): ReadLine | undefined {
   const covered = bytes.length - SEAL_BYTES;
   if (covered <= 0 || bytes.length > MAX_LINE_BYTES) return undefined;

@@ -2,7 +2,7 @@ import { open } from "node:fs/promises";
 
 const MAX_BYTES = 512 * 1024;
 
-/** The last complete lines of a file, the oldest first; fewer than asked for if they are long. */
+/** The last complete lines of a file, oldest first; fewer than requested if they are long. */
 export async function readLastLines(path: string, count: number): Promise<string[]> {
   await using file = await open(path);
   const { size } = await file.stat();

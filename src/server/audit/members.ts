@@ -1,9 +1,9 @@
-/** Members of a JSON object as text, each with a comma before it; empty if there are none. */
+/** Members of a JSON object as text, each with a leading comma; empty without members. */
 export type Members = string;
 
 /**
- * What a line says. A function is called when lines are written, for many at once, which takes a fraction of the time.
- * What it reads must not change before.
+ * Facts of a line. A function is called when lines are written, for many at once, which takes a fraction of the time.
+ * The data it reads must not change before.
  */
 export type Facts = object | Members | (() => Members);
 
@@ -14,7 +14,7 @@ export function membersOf(facts: Facts): Members {
   return text === "{}" ? "" : `,${text.slice(1, -1)}`;
 }
 
-/** As an object. */
+/** The facts as an object. */
 export function plainFacts(facts: Facts): object {
   if (typeof facts === "object") return facts;
   return JSON.parse(`{${membersOf(facts).slice(1)}}`) as object;

@@ -40,7 +40,7 @@ function isSecretName(name: string): boolean {
   return SECRET_NAME.test(name) || SHORT_SECRET_NAME.test(name.slice(name.lastIndexOf("-") + 1));
 }
 
-/** Finds out quickly that there is nothing to hide, which is the usual case. */
+/** Quickly detects the usual case, in which there is nothing to hide. */
 const SUSPECT = /[:=]|_|sk-|glpat-|xox|A[KS]IA|eyJ|PRIVATE KEY/;
 const SECRET_HEADER =
   /(?:authorization|cookie|api-key|auth-token|access-token|private-token|vault-token|security-token) ?:/gi;
@@ -58,7 +58,7 @@ function redactText(text: string): string {
   return key < 0 ? shown : `${shown.slice(0, key)}${HIDDEN}`;
 }
 
-/** Values of headers, whatever their form: parameters of `Authorization` have quotes of their own. */
+/** Redacts header values, whatever their form: parameters of `Authorization` can be quoted. */
 function redactHeaders(text: string): string {
   let shown = "";
   let done = 0;
@@ -84,7 +84,7 @@ function endOfHeader(text: string, { start, value }: { start: number; value: num
   return text.length;
 }
 
-/** Where the name that ends here begins. */
+/** Start of the name that ends here. */
 function startOfName(text: string, end: number, min = 0): number {
   let start = end;
   while (start > min && end - start < MAX_NAME_CHARACTERS && NAME_CHARACTER.test(text[start - 1]!))
@@ -92,15 +92,15 @@ function startOfName(text: string, end: number, min = 0): number {
   return start;
 }
 
-const PLACE_END = /[\s/?#'"]/;
+const AUTHORITY_END = /[\s/?#'"]/;
 
 /** `user:password@` in a URL. Passwords may contain `@`. */
 function redactUsers(text: string): string {
-  const [before = "", ...places] = text.split("://");
-  const hidden = places.map((place) => {
-    const end = place.search(PLACE_END);
-    const at = (end < 0 ? place : place.slice(0, end)).lastIndexOf("@");
-    return at > 0 ? `${HIDDEN}${place.slice(at)}` : place;
+  const [before = "", ...urls] = text.split("://");
+  const hidden = urls.map((url) => {
+    const end = url.search(AUTHORITY_END);
+    const at = (end < 0 ? url : url.slice(0, end)).lastIndexOf("@");
+    return at > 0 ? `${HIDDEN}${url.slice(at)}` : url;
   });
   return [before, ...hidden].join("://");
 }

@@ -3,16 +3,16 @@ import type { Attachment } from "../../rpc/incoming-request.ts";
 import { decodedBytes } from "./answer-bytes.ts";
 import { cut, redactArgv, redactUrl, variableNames } from "./redact.ts";
 
-/** What the log holds of a method. */
+/** How a method is recorded. */
 export type Rule<P = never> =
-  /** Nothing. */
+  /** It is not recorded. */
   | { readonly kind: "none" }
   /** A line for each request, when it comes; a second one if it fails. */
   | {
       readonly kind: "line";
       readonly event: string;
       readonly facts: (params: P, attachment: Attachment | undefined) => object;
-      /** Whether it is carried out although it cannot be recorded: it only ends something, or has to work then. */
+      /** Whether it is carried out even if it cannot be recorded: it only ends something, or must work in that case. */
       readonly always?: true;
     }
   /** A line for the process that it has started, or for its failure. */
@@ -27,7 +27,7 @@ export type Rule<P = never> =
       readonly kind: "read";
       readonly event: string;
       readonly facts: (params: P) => object;
-      /** Whether its answer is the contents of a file, whose bytes are counted. */
+      /** Whether its answer is a file's contents, whose bytes are counted. */
       readonly hasContents?: true;
       readonly always?: true;
     }
@@ -45,7 +45,7 @@ export type Rule<P = never> =
   | { readonly kind: "end"; readonly of: (params: P) => readonly [kind: "handle" | "tcp", id: string] };
 
 const NONE: Rule = { kind: "none" };
-/** Of one request. */
+/** Maximum per request. */
 const MAX_ROOTS = 32;
 const MAX_ROOT_CHARACTERS = 1_024;
 
@@ -58,8 +58,9 @@ const bytesOf = (base64: string | null | undefined, attachment?: Attachment): nu
 /** Output is also sent unasked; the line of the end has its length. */
 const notCounted = (): number => 0;
 
-const changeOf = (event: string) => ({ kind: "line", event, facts: path }) as const;
-const readOf = (event: string) => ({ kind: "read", event, facts: path }) as const;
+type LineFacts<P> = (params: P, attachment: Attachment | undefined) => object;
+const line = <P>(event: string, facts: LineFacts<P>) => ({ kind: "line", event, facts }) as const;
+const read = <P>(event: string, facts: (params: P) => object) => ({ kind: "read", event, facts }) as const;
 
 /** Every method has one, so that a new method is not forgotten. */
 export const RULES: { readonly [M in MethodName]: Rule<Params<M>> } = {
@@ -75,79 +76,66 @@ export const RULES: { readonly [M in MethodName]: Rule<Params<M>> } = {
   },
   "process/start": { kind: "start", process: ({ processId }) => processId, facts: startFacts },
   "process/read": { kind: "tally", event: "output", of: processOf, bytes: notCounted, always: true },
-  "process/write": {
-    kind: "tally",
-    event: "input",
-    of: processOf,
-    bytes: ({ chunk }) => bytesOf(chunk),
-  },
-  "process/signal": {
-    kind: "line",
-    event: "signal",
-    facts: ({ processId, signal }) => ({ process: cut(processId), signal }),
-  },
+  "process/write": { kind: "tally", event: "input", of: processOf, bytes: ({ chunk }) => bytesOf(chunk) },
+  "process/signal": line("signal", ({ processId, signal }) => ({ process: cut(processId), signal })),
   "process/terminate": {
     kind: "line",
     event: "terminate",
     facts: ({ processId, mode }) => ({ process: cut(processId), mode: mode ?? undefined }),
     always: true,
   },
-  "process/attach": {
-    kind: "line",
-    event: "attach",
-    // The session id of another client is a secret.
-    facts: ({ name, owner, processId, mode }) => ({
-      name: cutOptional(name),
-      owner: cutOptional(owner),
-      process: cutOptional(processId),
-      mode: mode ?? "follow",
-    }),
-  },
+  // The session id of another client is a secret.
+  "process/attach": line("attach", ({ name, owner, processId, mode }) => ({
+    name: cutOptional(name),
+    owner: cutOptional(owner),
+    process: cutOptional(processId),
+    mode: mode ?? "follow",
+  })),
   "process/snapshot": { kind: "tally", event: "output", of: processOf, bytes: notCounted, always: true },
   "process/flow": NONE,
   "process/resize": NONE,
   "process/closeStdin": NONE,
   "process/wait": NONE,
   "process/detach": NONE,
+  "process/rename": line("renameProcess", ({ processId, name }) => ({
+    process: cut(processId),
+    name: cut(name),
+  })),
   "process/list": NONE,
   "process/times": NONE,
   "environment/info": NONE,
   "environment/status": NONE,
-  // Their answers have the contents of files.
-  "environmentConfig/read": { kind: "read", event: "settings", facts: ({ cwd }) => ({ path: cut(cwd) }) },
-  "capabilityRoots/discoverV1": {
-    kind: "read",
-    event: "discover",
-    facts: ({ roots }) => ({
-      paths: roots.slice(0, MAX_ROOTS).map((root) => cut(root.path, MAX_ROOT_CHARACTERS)),
-      more: roots.length > MAX_ROOTS ? roots.length - MAX_ROOTS : undefined,
-    }),
-  },
-  "capabilities/discoverV2": { kind: "read", event: "discover", facts: ({ cwd }) => ({ path: cut(cwd) }) },
+  // Their answers contain file contents.
+  "environmentConfig/read": read("settings", ({ cwd }) => ({ path: cut(cwd) })),
+  "capabilityRoots/discoverV1": read("discover", ({ roots }) => ({
+    paths: roots.slice(0, MAX_ROOTS).map((root) => cut(root.path, MAX_ROOT_CHARACTERS)),
+    more: roots.length > MAX_ROOTS ? roots.length - MAX_ROOTS : undefined,
+  })),
+  "capabilities/discoverV2": read("discover", ({ cwd }) => ({ path: cut(cwd) })),
   "server/status": NONE,
-  // Whoever has the link has the rights of the connection.
-  "console/link": { kind: "line", event: "consoleLink", facts: () => ({}) },
+  // The link gives its holder the rights of the connection.
+  "console/link": line("consoleLink", () => ({})),
   "server/sessions": NONE,
   "server/limits": NONE,
-  "server/audit": { kind: "read", event: "readAudit", facts: () => ({}) },
-  "server/cordon": { kind: "line", event: "cordon", facts: ({ cordoned }) => ({ cordoned }) },
-  "fs/readFile": { ...readOf("readFile"), hasContents: true },
-  "fs/hash": readOf("hash"),
-  "fs/readDirectory": readOf("list"),
-  "fs/walk": readOf("list"),
+  "server/audit": read("readAudit", () => ({})),
+  "server/cordon": line("cordon", ({ cordoned }) => ({ cordoned })),
+  "fs/readFile": { ...read("readFile", path), hasContents: true },
+  "fs/hash": read("hash", path),
+  "fs/readDirectory": read("list", path),
+  "fs/walk": read("list", path),
   "fs/getMetadata": NONE,
   "fs/canonicalize": NONE,
   "fs/readLink": NONE,
-  "fs/open": {
-    kind: "line",
-    event: "open",
-    facts: ({ path, handleId, mode }) => ({ path: cut(path), handle: cut(handleId), mode: mode ?? "read" }),
-  },
-  "fs/openPart": {
-    kind: "line",
-    event: "open",
-    facts: ({ path, handleId }) => ({ path: cut(path), handle: cut(handleId), mode: "part" }),
-  },
+  "fs/open": line("open", ({ path, handleId, mode }) => ({
+    path: cut(path),
+    handle: cut(handleId),
+    mode: mode ?? "read",
+  })),
+  "fs/openPart": line("open", ({ path, handleId }) => ({
+    path: cut(path),
+    handle: cut(handleId),
+    mode: "part",
+  })),
   "fs/readBlock": { kind: "tally", event: "readBlocks", of: handle },
   "fs/writeBlock": {
     kind: "tally",
@@ -156,54 +144,32 @@ export const RULES: { readonly [M in MethodName]: Rule<Params<M>> } = {
     bytes: ({ chunk }, attachment) => bytesOf(chunk, attachment),
   },
   "fs/close": { kind: "end", of: handle },
-  "fs/writeFile": {
-    kind: "line",
-    event: "writeFile",
-    facts: ({ path, dataBase64 }, attachment) => ({
-      path: cut(path),
-      bytes: bytesOf(dataBase64, attachment),
-    }),
-  },
-  "fs/createDirectory": changeOf("createDirectory"),
-  "fs/remove": changeOf("remove"),
-  "fs/copy": {
-    kind: "line",
-    event: "copy",
-    facts: (params) => fromTo(params.sourcePath, params.destinationPath),
-  },
-  "fs/rename": { kind: "line", event: "rename", facts: ({ from, to }) => fromTo(from, to) },
-  "fs/chmod": { kind: "line", event: "chmod", facts: ({ path, mode }) => ({ path: cut(path), mode }) },
-  "fs/symlink": {
-    kind: "line",
-    event: "symlink",
-    facts: ({ path, target }) => ({ path: cut(path), target: cut(target) }),
-  },
-  "fs/watch": changeOf("watch"),
+  "fs/writeFile": line("writeFile", ({ path, dataBase64 }, attachment) => ({
+    path: cut(path),
+    bytes: bytesOf(dataBase64, attachment),
+  })),
+  "fs/createDirectory": line("createDirectory", path),
+  "fs/remove": line("remove", path),
+  "fs/copy": line("copy", ({ sourcePath, destinationPath }) => fromTo(sourcePath, destinationPath)),
+  "fs/rename": line("rename", ({ from, to }) => fromTo(from, to)),
+  "fs/chmod": line("chmod", ({ path, mode }) => ({ path: cut(path), mode })),
+  "fs/symlink": line("symlink", ({ path, target }) => ({ path: cut(path), target: cut(target) })),
+  "fs/watch": line("watch", path),
   "fs/unwatch": NONE,
   "fs/watchMissing": NONE,
-  "http/request": {
-    kind: "line",
-    event: "http",
-    facts: ({ method, url, headers, bodyBase64 }, attachment) => ({
-      method: cut(method, 64),
-      url: redactUrl(url),
-      headers: variableNames(
-        Object.fromEntries((headers ?? []).map(({ name }) => [name.toLowerCase(), true])),
-      ),
-      bytes: bytesOf(bodyBase64, attachment),
-    }),
-  },
+  "http/request": line("http", ({ method, url, headers, bodyBase64 }, attachment) => ({
+    method: cut(method, 64),
+    url: redactUrl(url),
+    headers: variableNames(Object.fromEntries((headers ?? []).map(({ name }) => [name.toLowerCase(), true]))),
+    bytes: bytesOf(bodyBase64, attachment),
+  })),
   "http/cancel": NONE,
   "http/flow": NONE,
-  "tcp/connect": {
-    kind: "line",
-    event: "tcp",
-    facts: ({ tcpId, host, port }) => ({ tcp: cut(tcpId), host: cut(host), port }),
-  },
+  "tcp/connect": line("tcp", ({ tcpId, host, port }) => ({ tcp: cut(tcpId), host: cut(host), port })),
   "tcp/read": { kind: "tally", event: "received", of: tcp },
   "tcp/write": { kind: "tally", event: "sent", of: tcp, bytes: ({ chunk }) => bytesOf(chunk) },
   "tcp/close": { kind: "end", of: tcp },
-  // Its id is not known before.
+  // Its id is not known in advance.
   "command/exec": { kind: "start", facts: commandFacts },
   "command/exec/write": {
     kind: "tally",

@@ -2,12 +2,12 @@ import { hash as hashOf } from "node:crypto";
 import { visibleJson } from "../../base/visible-text.ts";
 import type { AuditHead } from "./chain.ts";
 
-/** Room for the lines of a busy server. Larger batches have a buffer of their own. */
+/** Buffer size for a busy server's lines. Larger batches get their own buffer. */
 const KEPT_BYTES = 64 * 1024;
-/** Of a character, in UTF-8. A pair of surrogates has four for two. */
+/** Maximum length of a character in UTF-8. A surrogate pair has four bytes for two characters. */
 const MAX_CHARACTER_BYTES = 3;
 
-/** Lines of a log, each chained to the one before. They are used again for the next batch. */
+/** Lines of a log, each chained to the one before. The memory is reused for the next batch. */
 export class SealedLines {
   readonly #buffer = Buffer.allocUnsafeSlow(KEPT_BYTES);
   #text = "";

@@ -19,7 +19,7 @@ it("ids as long as a message are not kept in memory", () => {
   const count = 200;
   collectGarbage();
   const before = process.memoryUsage().heapUsed;
-  // Each is a text of its own, as from a message.
+  // Each is a separate string, as from a message.
   for (let index = 0; index < count; index += 1)
     tallies.add(connection, "input", ["process", Buffer.alloc(idBytes, `${index} `).toString("latin1")], 1);
   collectGarbage();
@@ -97,7 +97,7 @@ describe("counts", () => {
     expect(lines).toHaveLength(MAX_PER_CONNECTION - 2);
   });
 
-  it("of one thing end, and those of others with its name or of its kind go on", () => {
+  it("of one thing end, and those of others with its name or of its kind continue", () => {
     const { tallies, lines } = recorded();
     const things = [
       ["process", "a"],

@@ -1,7 +1,7 @@
 import type { ObservedConnection } from "../settings/observer.ts";
 import { cut } from "./redact.ts";
 
-/** How long counts may wait for their line. */
+/** Maximum delay of counts. */
 const INTERVAL_MS = 10_000;
 /** Beyond this, the oldest of a connection get their line early. */
 const MAX_PER_CONNECTION = 256;
@@ -19,13 +19,13 @@ interface Tally {
 }
 
 /**
- * Counts frequent requests about one process, file or connection. The first one has its line at once, so that the log
- * shows who did it; the others share a line every ten seconds, and at the end.
+ * Counts frequent requests about one process, file or connection. The first one gets its own line at once, so that the
+ * log shows who made it; the others share a line every ten seconds, and at the end.
  */
 export class Tallies {
   readonly #write: Write;
   readonly #connections = new Map<ObservedConnection, Map<string, Tally>>();
-  /** Nothing is kept for them: an answer may come after its client has left. */
+  /** Connections that have left: nothing is kept for answers that arrive later. */
   readonly #left = new WeakSet<ObservedConnection>();
   #timer: NodeJS.Timeout | undefined;
 
@@ -50,10 +50,10 @@ export class Tallies {
       this.#connections.set(connection, tallies);
     }
     const key = `${event} ${name}`;
-    const found = tallies.get(key);
-    if (found !== undefined) {
-      found.requests += 1;
-      found.bytes += bytes;
+    const known = tallies.get(key);
+    if (known !== undefined) {
+      known.requests += 1;
+      known.bytes += bytes;
       this.#timer ??= setTimeout(() => this.#reportAll(), INTERVAL_MS).unref();
       return;
     }
@@ -67,7 +67,7 @@ export class Tallies {
     tallies.set(key, tally);
   }
 
-  /** That process, file or connection is gone. */
+  /** Ends the tallies of a process, file or connection that is gone. */
   end(connection: ObservedConnection, [kind, id]: readonly [string, string]): void {
     const tallies = this.#connections.get(connection);
     if (tallies === undefined) return;
@@ -111,7 +111,7 @@ export class Tallies {
   }
 }
 
-/** As it is shown. A long one is copied, because a part of a text keeps the whole text in memory. */
+/** The name to show. A long one is copied, because a substring keeps the whole text in memory. */
 function nameOf(id: string): string {
   return id.length <= MAX_ID_CHARACTERS ? id : Buffer.from(cut(id, MAX_ID_CHARACTERS)).toString();
 }

@@ -120,7 +120,7 @@ it("a cut-off end is found by a known head, and only by it", async () => {
   expect((await verify([], heads[0])).fault).toMatchObject({ kind: "cutOff", line: 1 });
 });
 
-it("a log that was written anew is found by a known head", async () => {
+it("a log that was rewritten is found by a known head", async () => {
   const first = sealLine(NO_LINES, '{"event":"forged"}');
   const anew = [first.text, ...makeLog(10, first.head).lines];
   expect((await verify(anew)).fault).toBeUndefined();
@@ -132,7 +132,7 @@ it("a log without its first files fits from where it begins", async () => {
   expect((await verify(lines.slice(3), heads[1])).fault).toMatchObject({ kind: "missing", line: 2 });
 });
 
-it("a last line that is not whole is told, and is wrong anywhere else", async () => {
+it("a last line that is not whole is reported, and is wrong anywhere else", async () => {
   const torn = lines[9]!.slice(0, 50);
   expect(await verify(lines.with(9, torn))).toMatchObject({ lines: 9, tornBytes: 50 });
   const files = [lines.slice(0, 5).with(4, torn).join(""), lines.slice(5).join("")];

@@ -6,17 +6,15 @@ export interface KnownHead {
   readonly hash: string;
 }
 
-/** What is wrong with a line. */
-type AuditFaultKind = "changed" | "missing" | "swapped" | "inserted" | "replaced" | "cutOff" | "rewritten";
-
 /** The first line that does not fit. */
 interface AuditFault {
-  readonly kind: AuditFaultKind;
+  /** Kind of fault. */
+  readonly kind: "changed" | "missing" | "swapped" | "inserted" | "replaced" | "cutOff" | "rewritten";
   readonly message: string;
   /** Number that the line has, or should have. */
   readonly line: number;
   readonly file?: string;
-  /** Where in its file, from 1. */
+  /** Position in its file, from 1. */
   readonly position?: number;
 }
 
@@ -49,10 +47,10 @@ interface Placed {
   readonly isWhole: boolean;
 }
 
-/** How far a line is looked for that is not in its place. */
+/** How far to search for a misplaced line. */
 const SEARCHED_LINES = 10_000;
 
-/** Checks each line against the one before it. Reads every byte once, and holds one line. */
+/** Checks each line against its predecessor. Reads every byte once, and keeps one line in memory. */
 export async function verifyAudit(parts: AsyncIterable<AuditPart>, known?: KnownHead): Promise<AuditVerdict> {
   const chain = new Chain(known);
   const lines = allLines(parts);
@@ -73,7 +71,7 @@ class Chain {
   #lines = 0;
   #lost = 0;
   #tornBytes = 0;
-  #isKnownFound = false;
+  #hasKnownHead = false;
 
   constructor(known: KnownHead | undefined) {
     this.#known = known;
@@ -90,67 +88,54 @@ class Chain {
   }
 
   add({ bytes, file, position, isWhole }: Placed): AuditFault | undefined {
+    const fault = this.#check(bytes, isWhole);
+    return fault && { ...fault, file, position };
+  }
+
+  #check(bytes: Buffer, isWhole: boolean): AuditFault | undefined {
     const expected = (this.#head?.line ?? 0) + 1;
-    const place = { file, position };
     if (this.#tornBytes > 0)
-      return {
-        kind: "changed",
-        line: expected,
-        ...place,
-        message: `line ${expected} does not end where the next file begins`,
-      };
+      return faultAt(expected, "changed", `line ${expected} does not end where the next file begins`);
     if (!isWhole) {
       this.#tornBytes = bytes.length;
       return undefined;
     }
     const line = readLine(bytes);
-    if (line === undefined)
-      return {
-        kind: "changed",
-        line: expected,
-        ...place,
-        message: `what should be line ${expected} is not a line of an audit log`,
-      };
+    if (line === undefined) return faultAt(expected, "changed", `line ${expected} is not an audit log line`);
     if (!line.fits) {
       // Its number may be what was changed.
       const number = this.#head === undefined ? line.n : expected;
-      return {
-        kind: "changed",
-        line: number,
-        ...place,
-        message: `line ${number} was changed: its hash does not fit it`,
-      };
+      return faultAt(number, "changed", `line ${number} was changed: its hash does not match`);
     }
     const fault = this.#head === undefined ? firstFault(line) : nextFault(this.#head, line);
-    if (fault !== undefined) return { ...fault, ...place };
-    this.#take(line);
-    return undefined;
+    if (fault === undefined) this.#take(line);
+    return fault;
   }
 
   /** Undefined if the known head was found, or none is known. */
   missingHead(): AuditFault | undefined {
-    if (this.#known === undefined || this.#isKnownFound) return undefined;
+    if (this.#known === undefined || this.#hasKnownHead) return undefined;
     const last = this.#head?.line ?? 0;
     const { line } = this.#known;
     if (line === undefined)
-      return {
-        kind: "cutOff",
-        line: last + 1,
-        message: `no line has the known hash: the end after line ${last} was cut off, or the log was written anew`,
-      };
+      return faultAt(
+        last + 1,
+        "cutOff",
+        `no line has the known hash: the log was truncated after line ${last}, or rewritten`,
+      );
     if (line > last)
-      return {
-        kind: "cutOff",
-        line: last + 1,
-        message: `the end was cut off: the log ends with line ${last}, and line ${line} is known`,
-      };
+      return faultAt(
+        last + 1,
+        "cutOff",
+        `the log was truncated: it ends with line ${last}, but line ${line} is known`,
+      );
     if (line < (this.#first ?? 1))
-      return { kind: "missing", line, message: `line ${line} is in an earlier file, which is not there` };
-    return {
-      kind: "rewritten",
+      return faultAt(line, "missing", `line ${line} is in an earlier file, which is missing`);
+    return faultAt(
       line,
-      message: `line ${line} has another hash than the known one: the log was written anew`,
-    };
+      "rewritten",
+      `line ${line} has a different hash than the known one: the log was rewritten`,
+    );
   }
 
   #take({ n, hash, facts }: ReadLine): void {
@@ -158,48 +143,37 @@ class Chain {
     this.#lines += 1;
     this.#head = { line: n, hash };
     if (facts["event"] === "gap" && typeof facts["lost"] === "number") this.#lost += facts["lost"];
-    if (hash === this.#known?.hash && (this.#known.line ?? n) === n) this.#isKnownFound = true;
+    if (hash === this.#known?.hash && (this.#known.line ?? n) === n) this.#hasKnownHead = true;
   }
 }
 
-type Fault = Pick<AuditFault, "kind" | "line" | "message">;
-
-function firstFault({ n, prev }: ReadLine): Fault | undefined {
-  if (n !== 1 || prev === NO_HASH) return undefined;
-  return { kind: "replaced", line: 1, message: "line 1 says that it continues another log" };
+function faultAt(line: number, kind: AuditFault["kind"], message: string): AuditFault {
+  return { kind, line, message };
 }
 
-function nextFault(head: AuditHead, { n, prev }: ReadLine): Fault | undefined {
+function firstFault({ n, prev }: ReadLine): AuditFault | undefined {
+  if (n !== 1 || prev === NO_HASH) return undefined;
+  return faultAt(1, "replaced", "line 1 says that it continues another log");
+}
+
+function nextFault(head: AuditHead, { n, prev }: ReadLine): AuditFault | undefined {
   const expected = head.line + 1;
   if (n === expected) {
     if (prev === head.hash) return undefined;
-    return {
-      kind: "replaced",
-      line: head.line,
-      message: `line ${head.line} was replaced: line ${n} continues a line with another hash`,
-    };
+    const message = `line ${head.line} was replaced: line ${n} continues a line with another hash`;
+    return faultAt(head.line, "replaced", message);
   }
   if (n > expected) {
     const range = n - 1 === expected ? `line ${expected} is` : `lines ${expected} to ${n - 1} are`;
-    return {
-      kind: "missing",
-      line: expected,
-      message: `${range} missing: line ${n} follows line ${head.line}`,
-    };
+    return faultAt(expected, "missing", `${range} missing: line ${n} follows line ${head.line}`);
   }
-  return {
-    kind: "inserted",
-    line: n,
-    message: `line ${n} follows line ${head.line}: a line was inserted or repeated there`,
-  };
+  const message = `line ${n} follows line ${head.line}: a line was inserted or repeated there`;
+  return faultAt(n, "inserted", message);
 }
 
 function swapped(fault: AuditFault): AuditFault {
-  return {
-    ...fault,
-    kind: "swapped",
-    message: `lines were swapped: line ${fault.line} comes later than it should`,
-  };
+  const message = `lines were swapped: line ${fault.line} comes later than it should`;
+  return { ...fault, kind: "swapped", message };
 }
 
 async function isLater(lines: AsyncIterable<Placed>, number: number): Promise<boolean> {
@@ -216,7 +190,7 @@ async function* allLines(parts: AsyncIterable<AuditPart>): AsyncGenerator<Placed
   for await (const { name, content } of parts) yield* linesOf(name, content);
 }
 
-/** What is too long for a line does not fit whatever follows, which may be without end. */
+/** If a line is too long, what follows does not matter, and may be endless. */
 async function* linesOf(file: string, content: AsyncIterable<Buffer>): AsyncGenerator<Placed> {
   let rest = Buffer.alloc(0);
   let position = 0;

@@ -6,9 +6,8 @@ import { principalNamed } from "../access/rights.ts";
 import type { ClientConnection } from "./client-connection.ts";
 import { hasRightsOf, modeFor } from "../sessions/kept-access.ts";
 import type { KeptProcesses } from "../sessions/kept-processes.ts";
-import { unknownProcess, visible } from "./known-process.ts";
+import { unknownProcess, visible, whenStarted } from "./known-process.ts";
 import type { ProcessEntry } from "../sessions/process-table.ts";
-import { whenStarted } from "../sessions/when-started.ts";
 import { refusal, invalidParams } from "../wire/refusals.ts";
 import { Attachment } from "../sessions/attachment.ts";
 import type { Session } from "../sessions/session.ts";
@@ -45,6 +44,15 @@ export function processAttachHandlers({ sessions, kept }: AttachOptions) {
         if (forget === true) attached?.forget();
         return {};
       }),
+
+    "process/rename": (client, { processId, name }) =>
+      whenStarted(client.session, processId, () => {
+        const attached = client.session.attached(processId);
+        if (attached?.owner === undefined || attached.mode !== "control" || !attached.isKnown)
+          throw invalidParams("only a kept process that this connection controls can be renamed");
+        kept.rename(attached.owner, attached.entry, name);
+        return {};
+      }),
   } satisfies Handlers<ClientConnection>;
 }
 
@@ -68,7 +76,7 @@ function attach(
     session.follow(id, entry, fromSeq);
   } else {
     session.checkAttachments();
-    session.followAttached(id, new Attachment({ table: owner.processes, key: processId, entry }), fromSeq);
+    session.followAttached(id, new Attachment({ table: owner.processes, entry }), fromSeq);
   }
   return answer(id, entry);
 }
@@ -88,14 +96,16 @@ function attachKept(
   const run = (): AttachResult => {
     const attached = kept.attachment(owner, name, { mode, connection: session });
     const most = attached && modeFor(client, owner, attached.entry);
-    // What a client may not see does not exist for it.
-    if (attached === undefined || most === undefined)
-      throw refusal("NOT_FOUND", `there is no kept process ${name}`);
+    // To a client, what it may not see does not exist.
+    if (attached === undefined || most === undefined) {
+      const why = kept.whyForgotten(owner, name, client);
+      throw refusal("NOT_FOUND", `there is no kept process ${name}${why === undefined ? "" : `; ${why}`}`);
+    }
     if (mode === "control" && most === "follow")
       throw permissionDenied(
         hasRightsOf(client.rights, attached.entry)
           ? `process/attach ${name}: this client may only follow the processes of ${owner}`
-          : `process/attach ${name}: it was started with rights that this client does not have, so it may only follow it`,
+          : `process/attach ${name}: it was started with rights that this client does not have, so this client may only follow it`,
       );
     const earlier = session.attached(id);
     const isRepeated = earlier?.entry === attached.entry && earlier.mode === mode;
@@ -107,8 +117,8 @@ function attachKept(
     const others = owner === client.principal ? {} : { owner };
     return { ...answer(id, attached.entry), name, ...others };
   };
-  const place = { starting: (key: string) => kept.of(owner)?.starting(key) ?? session.starting(id) };
-  return whenStarted(place, name, run);
+  const starts = { starting: (key: string) => kept.of(owner)?.starting(key) ?? session.starting(id) };
+  return whenStarted(starts, name, run);
 }
 
 function answer(id: string, { process }: ProcessEntry): AttachResult {

@@ -6,6 +6,7 @@ import {
   type Family,
   type NotificationName,
   type NotificationParams,
+  type Params,
   RpcCode,
 } from "../../protocol/index.ts";
 import {
@@ -15,15 +16,14 @@ import {
 } from "../../protocol/wire-limits.ts";
 import type { IncomingRequest } from "../../rpc/incoming-request.ts";
 import { RequestQueue, type Task } from "../../rpc/request-queue.ts";
-import { type CheckedRequest, type HandlerResult, type Router, unknownMethod } from "../../rpc/router.ts";
-import { checkRights } from "../access/check-rights.ts";
+import { type HandlerResult, type Router, unknownMethod } from "../../rpc/router.ts";
+import type { Transport } from "../../transport/transport.ts";
 import { type Credential, watchValidity } from "../access/credential.ts";
 import type { Rights } from "../access/rights.ts";
 import { Answers } from "../wire/answers.ts";
 import type { ByteBudget, ConnectionBudget } from "../wire/byte-budget.ts";
-import type { ServerLimits } from "../settings/limits.ts";
-import { messageTooLong } from "../settings/limit-error.ts";
-import { isFull, type Peer, type PeerHooks } from "../wire/peer.ts";
+import { messageTooLong, type ServerLimits } from "../settings/limits.ts";
+import { isFull, Peer } from "../wire/peer.ts";
 import { ProcessOrder } from "./process-order.ts";
 import { RequestIntake } from "../wire/request-intake.ts";
 import { RequestTurn } from "../wire/request-turn.ts";
@@ -46,17 +46,9 @@ export interface ClientConnectionOptions {
   /** False if a lost connection cannot be replaced: the session then ends with it. */
   readonly resumable: boolean;
   readonly credential: Credential;
-  /** Reports to observers what this client does; undefined if there are none. */
+  /** Reports this client's actions to observers; undefined if there are none. */
   readonly observed?: ConnectionObservation | undefined;
   ended(): void;
-}
-
-/** Requests of a client in its handshake. */
-export interface InitializeOptions {
-  readonly resumeSessionId: string | undefined;
-  /** See the parameter of `initialize`. */
-  readonly urgentInput: boolean;
-  readonly reportStarts: boolean;
 }
 
 /** One client: its handshake, session and requests. Handlers receive it as their context. */
@@ -67,9 +59,7 @@ export class ClientConnection implements SessionHolder {
   readonly credential: Credential;
   readonly #options: ClientConnectionOptions;
   readonly #requests: RequestQueue;
-  readonly #order = new ProcessOrder({
-    isRunning: (processId) => this.#session?.isRunning(processId) ?? false,
-  });
+  readonly #order = new ProcessOrder((processId) => this.#session?.isRunning(processId) ?? false);
   /** Created on demand: most connections never need it. */
   #abort: AbortController | undefined;
   #closing = false;
@@ -93,10 +83,10 @@ export class ClientConnection implements SessionHolder {
   /** Stops watching the credential. */
   readonly #validity: () => void;
 
-  constructor(connect: (hooks: PeerHooks) => Peer, options: ClientConnectionOptions) {
+  constructor(transport: Transport, options: ClientConnectionOptions) {
     this.#options = options;
     this.credential = options.credential;
-    this.peer = connect({
+    this.peer = new Peer(transport, {
       request: (request, bytes) => this.#enqueue(request, bytes),
       notification: (method) => {
         if (!this.#closing) this.#requests.submit(() => this.#notified(method), "ordinary");
@@ -116,7 +106,10 @@ export class ClientConnection implements SessionHolder {
       intake: this.#intake,
       logger: options.logger,
     });
-    this.#validity = watchValidity(options.credential, (reason) => this.#withdraw(reason));
+    // The session can be resumed with another credential of the same principal.
+    this.#validity = watchValidity(options.credential, (reason) => {
+      if (!this.#ended) this.#dismiss(CREDENTIAL_ENDED_CLOSE_CODE, reason);
+    });
     const turn = new RequestTurn(() => this.#requests.resume());
     this.#requests = new RequestQueue(
       options.concurrency,
@@ -150,8 +143,8 @@ export class ClientConnection implements SessionHolder {
     const { resumable, limits } = this.#options;
     // The only client of a server on stdio or in this program has no deadline.
     if (!resumable || this.#session !== undefined || this.#ended) return;
-    this.#initializeTimer = setTimeout(() => this.#drop("no initialize in time"), limits.initializeTimeoutMs);
-    this.#initializeTimer.unref();
+    const drop = (): void => this.peer.destroy("no initialize in time");
+    this.#initializeTimer = setTimeout(drop, limits.initializeTimeoutMs).unref();
   }
 
   /** Still sends what is queued, but ignores further requests. */
@@ -165,17 +158,12 @@ export class ClientConnection implements SessionHolder {
     this.peer.notify(method, params);
   }
 
-  /** Reports a start to a client that asked for it in its handshake. */
+  /** Reports a start to a client that requested it in its handshake. */
   reportStart<N extends "process/started" | "process/failed">(
     method: N,
     params: NotificationParams<N>,
   ): void {
     if (this.#reportsStarts) this.peer.notify(method, params);
-  }
-
-  /** One piece of a streamed HTTP body. */
-  sendBodyDelta(requestId: string, seq: number, bytes: Uint8Array): void {
-    this.peer.sendBodyDelta(requestId, seq, bytes);
   }
 
   /** True while bulk data has to wait. */
@@ -194,7 +182,7 @@ export class ClientConnection implements SessionHolder {
     this.#drainListeners.push(listener);
   }
 
-  /** Is to be called with the process that a request has started; undefined if nobody wants to know. */
+  /** Returns a callback for the process that a request starts; undefined without observers. */
   observeStart(processId: string): ProcessObservation | undefined {
     return this.#options.observed?.start(processId);
   }
@@ -213,19 +201,14 @@ export class ClientConnection implements SessionHolder {
       );
   }
 
-  /** Throws unless the client has the rights for a request. */
-  permit(request: CheckedRequest): void {
-    checkRights(this.credential, request);
-  }
-
-  initialize({ resumeSessionId, urgentInput, reportStarts }: InitializeOptions): Session | Promise<Session> {
+  initialize(params: Params<"initialize">): Session | Promise<Session> {
     if (this.#session !== undefined)
       throw new RpcError(RpcCode.invalidRequest, "initialize may only be sent once per connection");
-    this.#order.urgentInput = urgentInput;
-    this.#reportsStarts = reportStarts;
+    this.#order.urgentInput = params.urgentInput ?? false;
+    this.#reportsStarts = params.reportStarts ?? false;
     const { sessions } = this.#options;
-    const session =
-      resumeSessionId === undefined ? sessions.open(this) : sessions.resume(resumeSessionId, this);
+    const sessionId = params.resumeSessionId ?? undefined;
+    const session = sessionId === undefined ? sessions.open(this) : sessions.resume(sessionId, this);
     if (session instanceof Promise) return this.#resume(session);
     return this.#begin(session);
   }
@@ -262,12 +245,7 @@ export class ClientConnection implements SessionHolder {
     this.#dismiss(SESSION_TAKEN_CLOSE_CODE, "another connection has taken over the session");
   }
 
-  /** The credential has ended. The session can be resumed with another one of the same principal. */
-  #withdraw(reason: string): void {
-    if (!this.#ended) this.#dismiss(CREDENTIAL_ENDED_CLOSE_CODE, reason);
-  }
-
-  /** From this step on nothing is done for the client. */
+  /** From now on, nothing more is done for the client. */
   #dismiss(code: number, reason: string): void {
     this.#closing = true;
     this.#dismissal = reason;
@@ -275,7 +253,7 @@ export class ClientConnection implements SessionHolder {
     this.peer.close({ code, reason });
   }
 
-  /** Only for handlers behind the gate. */
+  /** Only for handlers that run after the handshake. */
   get session(): Session {
     if (this.#session === undefined) throw new Error("there is no session before initialize");
     return this.#session;
@@ -285,7 +263,8 @@ export class ClientConnection implements SessionHolder {
     if (method === "initialized" && this.#session !== undefined) this.#initialized = true;
     else {
       this.#violated("unexpected notification");
-      this.#drop(`unexpected notification ${shorten(method)}`);
+      // Disconnects a peer that violates the protocol without an answer, as Codex does.
+      this.peer.destroy(`unexpected notification ${shorten(method)}`);
     }
   }
 
@@ -347,21 +326,18 @@ export class ClientConnection implements SessionHolder {
   #violated(reason: string): void {
     if (this.#hasViolated) return;
     this.#hasViolated = true;
-    this.#options.logger.warn("a client violated the protocol", {
-      session: this.#session === undefined ? undefined : sessionLabel(this.#session.id),
-      reason,
-    });
+    this.#options.logger.warn("a client violated the protocol", { session: this.#label, reason });
   }
 
-  /** Disconnects a peer that violates the protocol without an answer, as Codex does. */
-  #drop(reason: string): void {
-    this.peer.destroy(reason);
+  get #label(): string | undefined {
+    return this.#session && sessionLabel(this.#session.id);
   }
 
-  #closed(given: string | undefined, code: number | undefined): void {
-    const reason = this.#dismissal ?? given;
-    this.#options.logger.info("connection ended", {
-      session: this.#session === undefined ? undefined : sessionLabel(this.#session.id),
+  #closed(peerReason: string | undefined, code: number | undefined): void {
+    const reason = this.#dismissal ?? peerReason;
+    // A client that leaves in the usual way is no news.
+    this.#options.logger[reason === undefined ? "debug" : "info"]("connection ended", {
+      session: this.#label,
       reason,
     });
     clearTimeout(this.#initializeTimer);

@@ -9,26 +9,20 @@ import type { CommandExec } from "../../protocol/command-v0.ts";
 import { RpcCode } from "../../protocol/errors.ts";
 import { TERMINAL_COLUMNS, TERMINAL_ROWS } from "../../protocol/wire-limits.ts";
 import type { Handlers } from "../../rpc/router.ts";
-import { DeferredAnswer } from "../../rpc/deferred-answer.ts";
 import type { ClientConnection } from "./client-connection.ts";
 import type { ServerLimits } from "../settings/limits.ts";
 import { EventPump } from "../sessions/event-pump.ts";
-import { writeInput } from "../sessions/process-input.ts";
-import { checkSpecKind } from "../sessions/spec-kind.ts";
+import { perClient } from "../wire/per-client.ts";
+import { answerWrite } from "./process-write.ts";
 import type { Sandboxes } from "../sandbox/sandboxes.ts";
-import { decodeCwd, startError } from "./process-handlers.ts";
+import { checkSpecKind, decodeCwd, startError } from "./start-process.ts";
 
 /** Serves the dialect `exec-server.v0` beside the current methods, on the same connection. */
 export function commandHandlers(starter: ProcessStarter, limits: ServerLimits, sandboxes: Sandboxes) {
-  const commands = new WeakMap<ClientConnection, Commands>();
-  const commandsOf = (client: ClientConnection): Commands => {
-    let found = commands.get(client);
-    if (found === undefined) {
-      found = new Commands(client, starter);
-      commands.set(client, found);
-    }
-    return found;
-  };
+  const commandsOf = perClient<ClientConnection, Commands>(
+    (client) => new Commands(client, starter),
+    (commands) => commands.end(),
+  );
   return {
     "command/exec": async (client, params) => {
       checkSpecKind("direct", limits);
@@ -42,8 +36,7 @@ export function commandHandlers(starter: ProcessStarter, limits: ServerLimits, s
         throw new RpcError(RpcCode.invalidRequest, `unknown session id ${sessionId}`);
       if (process.input === undefined)
         throw new RpcError(RpcCode.invalidRequest, `stdin is closed for session ${sessionId}`);
-      const read = writeInput(process, bytes, limits);
-      return read === undefined ? ACCEPTED : new DeferredAnswer(read.then(() => ACCEPTED));
+      return answerWrite(process, bytes, limits, ACCEPTED);
     },
 
     "command/exec/terminate": (client, { sessionId }) => {
@@ -60,7 +53,7 @@ const ACCEPTED = { accepted: true } as const;
 class Commands {
   readonly #client: ClientConnection;
   readonly #starter: ProcessStarter;
-  /** By id, until their exit is reported. */
+  /** Processes by id, until their exit is reported. */
   readonly #known = new Map<string, ManagedProcess>();
   readonly #open = new Set<ManagedProcess>();
   /** The same back-pressure as for the processes of a session. */
@@ -72,14 +65,12 @@ class Commands {
     this.#starter = starter;
     this.#pump = new EventPump(client.peer);
     client.onDrain(() => this.#pump.drain());
-    client.signal.addEventListener(
-      "abort",
-      () => {
-        this.#pump.stop();
-        for (const process of this.#open) process.dispose();
-      },
-      { once: true },
-    );
+  }
+
+  /** The connection has ended. */
+  end(): void {
+    this.#pump.stop();
+    for (const process of this.#open) process.dispose();
   }
 
   get(sessionId: string): ManagedProcess | undefined {

@@ -10,7 +10,7 @@ import type { ProcessEntry } from "../sessions/process-table.ts";
 export interface ListSources {
   readonly sessions: Iterable<Session>;
   readonly kept: Pick<KeptProcesses, "visibleTo">;
-  /** What is used, if the client wants to know. */
+  /** Resource usage, if the client requested it. */
   readonly machine?: MachineUsage | undefined;
 }
 
@@ -43,13 +43,13 @@ export function listProcesses(
 /** Limits of an answer with more than one process: half the values of a message, and as many characters as escapes. */
 const MAX_PART_VALUES = 131_072;
 const MAX_PART_CHARACTERS = 512 * 1024;
-/** More than a process has besides its arguments. */
+/** Maximum number of values of a process besides its arguments. */
 const VALUES_OF_PROCESS = 40;
 
-/** Where a list continues: behind this process. */
+/** Position at which a list continues: after this process. */
 type Position = Pick<ListedProcess, "startedAtMs" | "pid">;
 
-/** As many as fit in one answer of those that were started after another. */
+/** As many processes that were started after the position as fit in one answer. */
 export function partAfter(
   position: Position,
   processes: readonly ListedProcess[],
@@ -66,7 +66,7 @@ export function partAfter(
   return end < 0 ? { processes: left, more: false } : { processes: left.slice(0, end), more: true };
 }
 
-/** No two processes of one millisecond have the same number. */
+/** Processes of the same millisecond have different numbers. */
 function byStart(one: Position, other: Position): number {
   return one.startedAtMs - other.startedAtMs || one.pid - other.pid;
 }

@@ -2,29 +2,23 @@ import { encodeBase64 } from "../../base/base64.ts";
 import type { ManagedProcess } from "../../capabilities/process/managed-process.ts";
 import { EDGE_BYTES, type StreamName } from "../../capabilities/process/output/output-log.ts";
 import type { Screen } from "../../capabilities/process/output/screen/terminal-screen.ts";
-import type { MachineUsage } from "../../capabilities/process/usage/machine-usage.ts";
-import { UsageMeter } from "../../capabilities/process/usage/usage-meter.ts";
+import { type MachineUsage, UsageMeter } from "../../capabilities/process/usage/machine-usage.ts";
 import type { Params, Result } from "../../protocol/index.ts";
 import type { Handlers } from "../../rpc/router.ts";
 import { LazyAnswer, DeferredAnswer } from "../../rpc/deferred-answer.ts";
 import { permissionDenied } from "../access/check-rights.ts";
-import type { KeptProcesses } from "../sessions/kept-processes.ts";
 import type { ClientConnection } from "./client-connection.ts";
-import { known, visible } from "./known-process.ts";
+import { known, visible, whenStarted } from "./known-process.ts";
 import { refusal } from "../wire/refusals.ts";
-import { whenStarted } from "../sessions/when-started.ts";
 import { waitForProcess } from "../sessions/wait-for-process.ts";
-import { listProcesses, partAfter, wireSize } from "./list-processes.ts";
-import type { Session } from "../sessions/session.ts";
+import { listProcesses, type ListSources, partAfter, wireSize } from "./list-processes.ts";
 
 /** Default size of a snapshot, per stream. */
 const SNAPSHOT_BYTES = 2 * EDGE_BYTES;
 /** Times in one answer. */
 const MAX_TIMES = 16_384;
 
-export interface ProcessExtensionOptions {
-  readonly sessions: Iterable<Session>;
-  readonly kept: Pick<KeptProcesses, "visibleTo">;
+export interface ProcessExtensionOptions extends Omit<ListSources, "machine"> {
   /** Lets every client list the processes of all sessions. */
   readonly allowServerScope: boolean;
 }

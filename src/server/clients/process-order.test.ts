@@ -10,7 +10,7 @@ const COPY: Precedence = {};
 const p = { processId: "p" };
 
 it("only what is meant to overtakes, and only for a process that runs", () => {
-  const order = new ProcessOrder({ isRunning: (processId) => processId === "p" });
+  const order = new ProcessOrder((processId) => processId === "p");
   const may = (precedence: Precedence, params: unknown) => order.mayOvertake(precedence, params);
   expect([may(READ, p), may(WRITE, p), may(START, p), may(COPY, p)]).toEqual([true, false, false, false]);
   expect(
@@ -23,7 +23,7 @@ it("only what is meant to overtakes, and only for a process that runs", () => {
 });
 
 it("nothing overtakes a request about the same process, until that had its turn", () => {
-  const order = new ProcessOrder({ isRunning: () => true });
+  const order = new ProcessOrder(() => true);
   const turns = [order.wait(WRITE, p), order.wait(START, p), order.wait(COPY, { path: "x" })];
   expect(order.mayOvertake(READ, p)).toBe(false);
   expect(order.mayOvertake(READ, { processId: "q" })).toBe(true);
@@ -34,7 +34,7 @@ it("nothing overtakes a request about the same process, until that had its turn"
 });
 
 it("ids that are names of Object's members are ids like others", () => {
-  const order = new ProcessOrder({ isRunning: () => true });
+  const order = new ProcessOrder(() => true);
   for (const processId of ["__proto__", "constructor", "v0", ""]) {
     expect(order.mayOvertake(READ, JSON.parse(`{"processId":${JSON.stringify(processId)}}`))).toBe(true);
     const turn = order.wait(WRITE, { processId });
@@ -45,7 +45,7 @@ it("ids that are names of Object's members are ids like others", () => {
 
 it("requests of the first dialect keep their order among each other, whatever runs, and wait for no others", () => {
   const v0: Precedence = { ordered: "v0", overtakes: "always" };
-  const order = new ProcessOrder({ isRunning: () => false });
+  const order = new ProcessOrder(() => false);
   order.wait(WRITE, { processId: "v0" });
   expect(order.mayOvertake(v0, {})).toBe(true);
   const turn = order.wait({ ordered: "v0" }, {});
@@ -56,7 +56,7 @@ it("requests of the first dialect keep their order among each other, whatever ru
 
 it("an id that is refused for its length is not compared with others", () => {
   const asked: string[] = [];
-  const order = new ProcessOrder({ isRunning: (processId) => asked.push(processId) > 0 });
+  const order = new ProcessOrder((processId) => asked.push(processId) > 0);
   const may = (length: number) => order.mayOvertake(READ, { processId: "x".repeat(length) });
   expect([may(8_193), asked.length, may(8_192), asked.length]).toEqual([false, 0, true, 1]);
 });

@@ -7,11 +7,6 @@ const V0 = Symbol("v0");
 /** The id of a process. */
 type Key = string | typeof V0;
 
-export interface ProcessOrderOptions {
-  /** True if the client knows a running process by that id and no start with that id is in progress. */
-  readonly isRunning: (processId: string) => boolean;
-}
-
 /**
  * Decides which requests of one connection may pass queued ones. Requests about one process keep their order, and a
  * request about a process that is still to be started waits for the start.
@@ -23,7 +18,8 @@ export class ProcessOrder {
   /** The client wants its input to pass queued requests too. */
   urgentInput = false;
 
-  constructor({ isRunning }: ProcessOrderOptions) {
+  /** `isRunning`: the client knows a running process by that id, and no start with that id is in progress. */
+  constructor(isRunning: (processId: string) => boolean) {
     this.#isRunning = isRunning;
   }
 

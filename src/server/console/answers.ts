@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Asset } from "./assets.ts";
-import { SECURITY_HEADERS } from "./headers.ts";
 
 /** Why something was not done, as the page gets it. */
 export interface ConsoleError {
@@ -9,6 +8,10 @@ export interface ConsoleError {
   readonly error: string;
   /** For a person, with the remedy. */
   readonly message: string;
+}
+
+export function consoleError(status: number, error: string, message: string): ConsoleError {
+  return { status, error, message };
 }
 
 export function sendJson(response: ServerResponse, status: number, value: object): void {
@@ -22,7 +25,7 @@ export function sendError(response: ServerResponse, { status, error, message }: 
   sendJson(response, status, { error, message });
 }
 
-/** The page itself: it is asked for again each time, because it names the current assets. */
+/** The page itself: it is requested again each time, because it names the current assets. */
 export function sendIndex(response: ServerResponse, index: Buffer | undefined): void {
   const type = index === undefined ? "text/plain; charset=utf-8" : "text/html; charset=utf-8";
   send(response, index === undefined ? 503 : 200, index ?? Buffer.from(NOT_BUILT), {
@@ -31,7 +34,7 @@ export function sendIndex(response: ServerResponse, index: Buffer | undefined): 
   });
 }
 
-/** Its name changes with its contents, so it is never asked for again. */
+/** Its name changes with its contents, so it is never requested again. */
 export function sendAsset(
   request: IncomingMessage,
   response: ServerResponse,
@@ -49,6 +52,34 @@ export function sendAsset(
 export function sendNotFound(response: ServerResponse): void {
   send(response, 404, Buffer.alloc(0), {});
 }
+
+/**
+ * xterm.js and CodeMirror create style elements. Everything else comes from the server itself, and text never becomes
+ * markup.
+ */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "connect-src 'self'",
+  "img-src 'self' data: blob:",
+  "font-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join("; ");
+
+/** Headers of every answer of the console. */
+const SECURITY_HEADERS: Readonly<Record<string, string>> = {
+  "content-security-policy": POLICY,
+  "x-frame-options": "DENY",
+  "x-content-type-options": "nosniff",
+  "referrer-policy": "no-referrer",
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin",
+};
 
 const NOT_BUILT = `The web console has not been built.
 

@@ -5,7 +5,7 @@ import * as zlib from "node:zlib";
 import { sharedCalls } from "../wire/shared-calls.ts";
 import { findBundle } from "../wire/own-bundle.ts";
 
-/** By the ending of a name. Nothing else is served. */
+/** Types by file extension. Nothing else is served. */
 const TYPES: Readonly<Record<string, string>> = {
   js: "text/javascript; charset=utf-8",
   css: "text/css; charset=utf-8",
@@ -27,58 +27,57 @@ export interface Asset {
   readonly gzip: Buffer;
 }
 
-/** The files of the built page. Nothing is read before somebody asks for it. */
+/** The files of the built page. They are read on demand. */
 export class ConsoleAssets {
-  readonly #given: string | undefined;
+  #directory: string | undefined;
   readonly #index: string;
   /** Their names change with their contents, so they never become outdated. */
   readonly #assets = new Map<string, Promise<Asset | undefined>>();
-  #found: string | undefined;
 
   constructor(directory?: string, index = "index.html") {
-    this.#given = directory;
+    this.#directory = directory;
     this.#index = index;
   }
 
   /**
-   * Undefined if the page has not been built. It is read each time, because another build changes it, but once for all
-   * who ask at the same time.
+   * Undefined if the page has not been built. It is reread each time, because another build changes it, but only once
+   * for simultaneous requests.
    */
   readonly index = sharedCalls(async () => {
-    const directory = this.#directory();
-    return directory === undefined ? undefined : readOrNothing(join(directory, this.#index));
+    const directory = this.#findDirectory();
+    return directory === undefined ? undefined : readIfExists(join(directory, this.#index));
   });
 
-  /** Undefined if there is none of this name. */
+  /** Undefined if the file does not exist. */
   async asset(name: string): Promise<Asset | undefined> {
     const known = this.#assets.get(name);
     if (known !== undefined) return known;
     const type = TYPES[name.split(".").at(-1) ?? ""];
-    const directory = this.#directory();
+    const directory = this.#findDirectory();
     if (type === undefined || !NAME.test(name) || directory === undefined) return undefined;
     const path = join(directory, "assets", name);
     const loading = load(path, type);
     this.#assets.set(name, loading);
-    // What is missing is not kept, because whoever asks makes up names, and neither is a fault, which may pass.
+    // Missing files are not cached, because requests may invent names, nor are failures, which may pass.
     const forget = (): boolean => this.#assets.delete(name);
     loading.then((asset) => asset ?? forget(), forget);
     return loading;
   }
 
-  #directory(): string | undefined {
-    if (this.#found !== undefined) return this.#found;
-    const index = this.#given === undefined ? findBundle("console/index.html") : undefined;
-    this.#found = this.#given ?? (index && dirname(index));
-    return this.#found;
+  #findDirectory(): string | undefined {
+    if (this.#directory !== undefined) return this.#directory;
+    const index = findBundle("console/index.html");
+    this.#directory = index && dirname(index);
+    return this.#directory;
   }
 }
 
 async function load(path: string, type: string): Promise<Asset | undefined> {
-  const gzip = await readOrNothing(`${path}.gz`);
+  const gzip = await readIfExists(`${path}.gz`);
   return gzip && { type, plain: await promisify(zlib.gunzip)(gzip), gzip };
 }
 
-async function readOrNothing(path: string): Promise<Buffer | undefined> {
+async function readIfExists(path: string): Promise<Buffer | undefined> {
   try {
     return await readFile(path);
   } catch (error) {

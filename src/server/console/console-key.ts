@@ -19,8 +19,8 @@ const KEY_BYTES = 32;
 const OTHERS = 0o077;
 
 /**
- * The key that seals sessions of browsers, read from its file when it is first needed. If there is no file, it is made.
- * Without a usable file the key lives as long as the server.
+ * The key that seals browser sessions, read from its file when first needed. If the file is missing, it is created.
+ * Without a usable file, the key lives as long as the server.
  */
 export function consoleKey(path: string | undefined, logger: Logger): () => Buffer {
   let key: Buffer | undefined;
@@ -31,7 +31,7 @@ export function consoleKey(path: string | undefined, logger: Logger): () => Buff
 }
 
 /**
- * Makes the file of the key if there is none, because a sandbox hides only what is there when it begins. A fault is told
+ * Creates the key file if it is missing, because a sandbox hides only what exists when it starts. Failures are logged
  * when the key is needed, which may be never.
  */
 export function prepareKey(path: string): void {
@@ -45,7 +45,7 @@ function readKey(path: string, logger: Logger): Buffer | undefined {
   try {
     return read(path) ?? create(path);
   } catch (error) {
-    logger.warn("the key of the console cannot be used: browsers have to sign in again after a restart", {
+    logger.warn("the console's key cannot be used: browsers have to sign in again after a restart", {
       path,
       reason: messageOf(error),
     });
@@ -53,7 +53,7 @@ function readKey(path: string, logger: Logger): Buffer | undefined {
   }
 }
 
-/** Undefined if there is no file. Whatever else is there is refused, and never waited for. */
+/** Undefined if the file does not exist. Anything else in its place is refused, and never waited for. */
 function read(path: string): Buffer | undefined {
   let fd: number;
   try {
@@ -66,12 +66,12 @@ function read(path: string): Buffer | undefined {
     throw error;
   }
   try {
-    const found = fstatSync(fd);
+    const stats = fstatSync(fd);
     const bytes = Buffer.alloc(KEY_BYTES);
-    if (!found.isFile() || found.size !== KEY_BYTES || readSync(fd, bytes) !== KEY_BYTES)
+    if (!stats.isFile() || stats.size !== KEY_BYTES || readSync(fd, bytes) !== KEY_BYTES)
       throw new UsageError("it is not a file of 32 bytes; remove it");
-    if (found.uid !== process.geteuid?.()) throw new UsageError("it belongs to another user");
-    if ((found.mode & OTHERS) !== 0) throw new UsageError("it is open to other users; remove it");
+    if (stats.uid !== process.geteuid?.()) throw new UsageError("it belongs to another user");
+    if ((stats.mode & OTHERS) !== 0) throw new UsageError("it is open to other users; remove it");
     return bytes;
   } finally {
     closeSync(fd);

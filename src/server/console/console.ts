@@ -9,15 +9,15 @@ import { addressOf } from "../../transport/websocket/socket-address.ts";
 import type { Authenticate, Presented } from "../access/authentication.ts";
 import { bearerToken } from "../access/bearer-token.ts";
 import type { Credential } from "../access/credential.ts";
-import { LoginLog } from "../access/refused-logins.ts";
-import { type ConsoleError, sendAsset, sendError, sendIndex, sendJson, sendNotFound } from "./answers.ts";
+import { RefusalLog } from "../access/refusal-log.ts";
+import { consoleError, sendAsset, sendError, sendIndex, sendJson, sendNotFound } from "./answers.ts";
 import { ConsoleAssets } from "./assets.ts";
 import { consoleKey, prepareKey } from "./console-key.ts";
 import { LinkTokens, type NewLink } from "./link-tokens.ts";
 import { type Holder, SessionSecrets } from "./session-secrets.ts";
 import { type Caller, type PageAdmission, readJson, SignIn } from "./sign-in.ts";
 
-/** Views of the page, which have addresses of their own. */
+/** Views of the page, which have their own addresses. */
 const VIEW = /^\/(?:$|[ptfisr](?:\/|$))/;
 /** Addresses that stand for every address of the machine, as URLs show them. */
 const EVERY_ADDRESS = /^(wss?):\/\/(?:0\.0\.0\.0|\[::\]):/;
@@ -28,15 +28,15 @@ const STATE = "/console/state";
 export interface ConsoleSurroundings {
   readonly logger: Logger;
   readonly version: string | undefined;
-  /** Whether only this machine's users can connect. Nobody else may learn its name. */
+  /** Whether only this machine's users can connect. Others must not learn its name. */
   readonly isLocal: boolean;
-  /** URLs by which browsers reach the server through a proxy. */
+  /** URLs with which browsers reach the server through a proxy. */
   readonly publicUrls: readonly string[];
   /** Whether clients need a token. */
   readonly takesTokens: boolean;
   /** The command that serves the page, and with it another link, if it is not the server itself. */
   readonly command?: string;
-  /** What the page is about. Default: the name of the machine. */
+  /** The page's subject. Default: the name of the machine. */
   readonly name?: string | undefined;
   /** File of the page. Default: the console of a server. */
   readonly index?: string | undefined;
@@ -48,31 +48,44 @@ export interface ConsoleSurroundings {
 export class Console implements Site {
   readonly origins: readonly string[];
   readonly #assets: ConsoleAssets;
-  /** Of the bearers of tokens. */
+  /** Links for token holders. */
   readonly #links = new LinkTokens<Holder["bearer"]>();
   readonly #surroundings: ConsoleSurroundings;
-  readonly #secrets: SessionSecrets;
   readonly #bearers = new WeakMap<Credential, string>();
-  /** By which browsers reach the page through a proxy. */
+  /** URL with which browsers reach the page through a proxy. */
   readonly #publicUrl: string | undefined;
-  #signIn: SignIn | undefined;
+  readonly #signIn: SignIn;
   #authenticate: Authenticate | undefined;
   #listening = "";
 
   constructor({ keyFile, directory }: ConsoleOptions, surroundings: ConsoleSurroundings) {
     this.#assets = new ConsoleAssets(directory, surroundings.index);
     this.#surroundings = surroundings;
-    const { publicUrls, logger } = surroundings;
+    const { publicUrls, logger, takesTokens, command } = surroundings;
     this.origins = publicUrls.map(pageOrigin);
     // The addresses of the page begin at the root of its host.
     this.#publicUrl = publicUrls.find((url) => new URL(url).pathname === "/");
     if (publicUrls.length > 0 && this.#publicUrl === undefined)
       logger.warn("the web console needs a host name of its own, so its links do not use the public URL", {
         publicUrl: shownUrl(publicUrls[0]!),
-        remedy: "let the proxy pass a whole host name on, and name that as the public URL",
+        remedy: "have the proxy forward a whole host name, and set that as the public URL",
       });
     if (keyFile !== undefined) prepareKey(keyFile);
-    this.#secrets = new SessionSecrets(consoleKey(keyFile, logger), () => this.#listening);
+    const log = new RefusalLog(logger);
+    this.#signIn = new SignIn({
+      links: this.#links,
+      secrets: new SessionSecrets(consoleKey(keyFile, logger), () => this.#listening),
+      authenticate: async (presented) => this.#authenticate?.(presented) ?? { credential: undefined },
+      takesTokens,
+      remedy: () =>
+        command === undefined
+          ? `get another one with: exec-server open --print --url ${publicUrls[0] ?? this.#reachable}${takesTokens ? " --token-file FILE" : ""}`
+          : `for another one, run: ${command}`,
+      refused: (reason, from) => {
+        log.refused(`console: ${reason}`, from);
+        surroundings.refused(`console: ${reason}`, from);
+      },
+    });
   }
 
   /** Says where the server listens: `ws://127.0.0.1:38977`. Secrets are bound to it. */
@@ -80,10 +93,14 @@ export class Console implements Site {
     this.#listening = url;
   }
 
-  /** Where a browser finds it. */
+  /** The address for clients: on another machine, one that stands for all addresses would be that machine's. */
+  get #reachable(): string {
+    return this.#listening.replace(EVERY_ADDRESS, `$1://${hostname()}:`);
+  }
+
+  /** URL for browsers. */
   get #url(): string {
-    const url = this.#publicUrl ?? this.#listening.replace(EVERY_ADDRESS, `$1://${hostname()}:`);
-    return `${pageOrigin(url)}/`;
+    return `${pageOrigin(this.#publicUrl ?? this.#reachable)}/`;
   }
 
   /** Checks tokens with this function from now on. Returns one that also remembers them, for links. */
@@ -97,7 +114,7 @@ export class Console implements Site {
     return this.#authenticate;
   }
 
-  /** Makes a link for whoever holds this credential, or without one for the user of the server. */
+  /** Creates a link for the holder of this credential, or without one for the server's user. */
   createLink(credential?: Credential): NewLink {
     return this.#links.create(credential && this.#bearers.get(credential));
   }
@@ -108,12 +125,12 @@ export class Console implements Site {
   }
 
   admit(presented: Presented): Promise<PageAdmission> {
-    return this.#door().admit(presented);
+    return this.#signIn.admit(presented);
   }
 
   covers(request: IncomingMessage): boolean {
     const path = pathOf(request);
-    // Codex's server answers something else at `/`, which only browsers do not get.
+    // Codex's server answers `/` differently; only browsers get the page.
     if (path === "/") return isRead(request) && (request.headers.accept ?? "").includes("text/html");
     return VIEW.test(path) || path.startsWith(ASSETS) || path === SESSION || path === STATE;
   }
@@ -143,14 +160,14 @@ export class Console implements Site {
       sendError(response, FOREIGN);
       return;
     }
-    // Whoever could not connect must not use up the link of somebody who can.
+    // A client that could not connect must not use up another one's link.
     const refusal = await asker.refused();
     if (refusal !== undefined) {
-      sendError(response, { status: 403, error: "not-admitted", message: refusal });
+      sendError(response, consoleError(403, "not-admitted", refusal));
       return;
     }
     const body = await readJson(request);
-    const answer = "value" in body ? await this.#door().trade(body.value, callerOf(request)) : body;
+    const answer = "value" in body ? await this.#signIn.trade(body.value, callerOf(request)) : body;
     if ("error" in answer) sendError(response, answer);
     else sendJson(response, 200, answer);
   }
@@ -169,27 +186,6 @@ export class Console implements Site {
       ...(admission === undefined ? {} : { session: isAdmitted ? "valid" : "over" }),
     };
   }
-
-  #door(): SignIn {
-    if (this.#signIn !== undefined) return this.#signIn;
-    const { logger, refused, takesTokens, publicUrls, command } = this.#surroundings;
-    const log = new LoginLog(logger);
-    this.#signIn = new SignIn({
-      links: this.#links,
-      secrets: this.#secrets,
-      authenticate: this.#authenticate,
-      takesTokens,
-      remedy: () =>
-        command === undefined
-          ? `get another one with: exec-server open --print --url ${publicUrls[0] ?? this.#listening}`
-          : `for another one, run: ${command}`,
-      refused: (reason, from) => {
-        log.refused(`console: ${reason}`, from);
-        refused(`console: ${reason}`, from);
-      },
-    });
-    return this.#signIn;
-  }
 }
 
 /** The origin of pages from the server with this URL. */
@@ -206,19 +202,11 @@ function callerOf({ socket }: IncomingMessage): Caller {
   return { from: addressOf(socket), ...(clientCertificate === undefined ? {} : { clientCertificate }) };
 }
 
-const ONLY_READ: ConsoleError = {
-  status: 405,
-  error: "method",
-  message: "Only GET and HEAD are answered here",
-};
-const ONLY_POST: ConsoleError = { status: 405, error: "method", message: "Only POST is answered here" };
-const FOREIGN: ConsoleError = {
-  status: 403,
-  error: "foreign-origin",
-  message: "Only the page of this server may sign in",
-};
+const ONLY_READ = consoleError(405, "method", "Only GET and HEAD are answered here");
+const ONLY_POST = consoleError(405, "method", "Only POST is answered here");
+const FOREIGN = consoleError(403, "foreign-origin", "Only this server's own page may sign in");
 
-/** How the web console is served. */
+/** Options of the web console. */
 export interface ConsoleOptions {
   /**
    * File with the key of the sessions of browsers, which is made if it is missing. Default: a key in memory, so that

@@ -2,11 +2,14 @@ import { createHash, randomBytes } from "node:crypto";
 
 /** How long a link waits for its browser. */
 export const LINK_LIFETIME_MS = 60 * 60_000;
-/** Links of one holder that wait; a further one takes the place of the oldest. So nobody ends the links of others. */
+/**
+ * Maximum number of pending links of one holder; a further one replaces its oldest, so holders cannot invalidate each
+ * other's links.
+ */
 export const MAX_LINKS_OF_ONE = 16;
 /** Links of all. */
 const MAX_LINKS = 1_024;
-/** Links of which it is still known that they are over. */
+/** Number of spent links that are remembered. */
 const MAX_REMEMBERED = 256;
 const TOKEN_BYTES = 32;
 
@@ -16,7 +19,7 @@ export interface NewLink {
   readonly expiresAtMs: number;
 }
 
-/** What became of a link. */
+/** State of a spent link. */
 export type SpentLink<Holder> =
   | { readonly state: "valid"; readonly holder: Holder }
   | { readonly state: "spent" | "expired" | "unknown" };
@@ -27,8 +30,7 @@ interface PendingLink<Holder> {
 }
 
 /**
- * Tokens that work once. Only their hashes are kept, and are what is looked up, so that the time of an answer tells
- * nothing about a token.
+ * Tokens that work once. Only their hashes are kept and looked up, so that response times reveal nothing about a token.
  */
 export class LinkTokens<Holder> {
   /** By hash, oldest first. */
@@ -40,7 +42,7 @@ export class LinkTokens<Holder> {
     this.#now = now;
   }
 
-  /** `holder` is handed to whoever spends the token. */
+  /** `holder` is returned when the token is spent. */
   create(holder: Holder): NewLink {
     const token = randomBytes(TOKEN_BYTES).toString("base64url");
     const expiresAtMs = this.#now() + LINK_LIFETIME_MS;
@@ -64,11 +66,7 @@ export class LinkTokens<Holder> {
   #end(hash: string, state: "spent" | "expired"): void {
     this.#pending.delete(hash);
     this.#over.set(hash, state);
-    if (this.#over.size > MAX_REMEMBERED)
-      for (const oldest of this.#over.keys()) {
-        this.#over.delete(oldest);
-        break;
-      }
+    if (this.#over.size > MAX_REMEMBERED) this.#over.delete(this.#over.keys().next().value!);
   }
 }
 

@@ -9,7 +9,7 @@ const TAG_BYTES = 16;
 /** Tokens are refused long before, because headers have a limit. */
 const MAX_SECRET_CHARACTERS = 16 * 1024;
 
-/** Who holds a secret: the bearer of a token, or without authentication whoever got a link. */
+/** The holder of a secret: the bearer of a token, or without authentication the user of a link. */
 export interface Holder {
   readonly bearer: string | undefined;
 }
@@ -22,8 +22,9 @@ interface Content {
 }
 
 /**
- * What a browser shows instead of a link or a token. It holds the token, sealed, which is checked each time as if it were
- * shown itself: so a secret ends with its token, and whoever has the key alone has no rights. The server keeps nothing.
+ * What a browser presents instead of a link or a token. It contains the sealed token, which is checked each time as if
+ * it were presented itself: so a secret ends with its token, and the key alone gives no rights. The server stores
+ * nothing.
  */
 export class SessionSecrets {
   readonly #key: () => Buffer;
@@ -48,7 +49,7 @@ export class SessionSecrets {
     return PREFIX + Buffer.concat([sealed, cipher.getAuthTag()]).toString("base64url");
   }
 
-  /** Undefined for what was not sealed here, was altered, or is over. */
+  /** Undefined for a secret that was not sealed here, was altered, or has expired. */
   open(secret: string): Holder | undefined {
     if (!isSecret(secret) || secret.length > MAX_SECRET_CHARACTERS) return undefined;
     const encoded = secret.slice(PREFIX.length);
@@ -76,7 +77,7 @@ export class SessionSecrets {
   }
 }
 
-/** Whether a text looks like a secret. A text that does not gets no further explanation. */
+/** Whether a text looks like a secret. Other text gets no further explanation. */
 export function isSecret(text: string): boolean {
   return text.startsWith(PREFIX);
 }

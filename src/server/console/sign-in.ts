@@ -1,31 +1,31 @@
 import type { IncomingMessage } from "node:http";
 import { AttemptBrake } from "../access/attempt-brake.ts";
-import type { Authentication, Authenticate, Presented } from "../access/authentication.ts";
+import type { Authentication, Presented } from "../access/authentication.ts";
 import { bearerToken } from "../access/bearer-token.ts";
-import type { ConsoleError } from "./answers.ts";
+import { type ConsoleError, consoleError } from "./answers.ts";
 import type { LinkTokens } from "./link-tokens.ts";
 import { type Holder, isSecret, type SessionSecrets } from "./session-secrets.ts";
 
 /** More than any token has. */
 const MAX_BODY_BYTES = 16 * 1024;
 
-/** Where a request comes from. */
+/** The origin of a request. */
 export type Caller = Omit<Presented, "authorization"> & { readonly from: string };
 
 export interface SignInOptions {
   readonly links: LinkTokens<Holder["bearer"]>;
   readonly secrets: SessionSecrets;
-  /** Checks tokens. Undefined without authentication: then only links are traded. */
-  readonly authenticate: Authenticate | undefined;
+  /** Checks tokens. Without authentication it admits everyone, because then only links are traded. */
+  readonly authenticate: (presented: Presented) => Promise<PageAdmission>;
   /** Whether `authenticate` checks tokens, and not only certificates. */
   readonly takesTokens: boolean;
-  /** How a person gets another link. */
+  /** Tells a person how to get another link. */
   readonly remedy: () => string;
-  /** Called for each attempt that fails, except for those that `authenticate` reports itself. */
+  /** Called for each failed attempt, except for those that `authenticate` reports itself. */
   readonly refused: (reason: string, from: string) => void;
 }
 
-/** How a browser gets in: with a link or a token it gets a secret, and with the secret a connection. */
+/** Signs browsers in: a link or a token yields a secret, and the secret a connection. */
 export class SignIn {
   readonly #options: SignInOptions;
   readonly #brake = new AttemptBrake();
@@ -36,10 +36,8 @@ export class SignIn {
 
   /** Trades the token of a link, or one of the person's, or a secret that is getting old. */
   async trade(body: unknown, caller: Caller): Promise<{ secret: string } | ConsoleError> {
-    const { token, secret } = (typeof body === "object" && body !== null ? body : {}) as Record<
-      string,
-      unknown
-    >;
+    // Any other body has neither of these.
+    const { token, secret } = (body ?? {}) as { readonly [name: string]: unknown };
     if (typeof secret === "string") return this.#renew(secret, caller);
     if (typeof token !== "string" || token === "") return BAD_REQUEST;
     const { links, secrets, takesTokens } = this.#options;
@@ -49,23 +47,22 @@ export class SignIn {
       const answer = await this.#check(holder, caller);
       return "refusal" in answer ? this.#with(refusedLink(answer.refusal)) : { secret: secrets.seal(holder) };
     }
-    // Without authentication, or for a link that was one, the reason is known here.
-    if (link.state !== "unknown" || !takesTokens)
-      return this.#failed(this.#with(LINK_ERRORS[link.state]), caller);
+    // Without authentication, or for a link that used to be valid, the reason is known here.
+    if (link.state !== "unknown" || !takesTokens) return this.#failed(LINK_ERRORS[link.state], caller);
     const answer = await this.#check({ bearer: token }, caller);
     return "refusal" in answer ? wrongToken(answer.refusal) : { secret: secrets.seal({ bearer: token }) };
   }
 
-  /** Admits a page of the server's own origin, with what it shows as the token of its connection. */
+  /** Admits a page of the server's own origin, which presents a secret as its connection's token. */
   async admit({ authorization, from = "unknown", ...rest }: Presented): Promise<PageAdmission> {
     const shown = bearerToken(authorization ?? "");
-    if (shown === undefined) return this.#notAdmitted("a page showed no session", from);
+    if (shown === undefined) return this.#notAdmitted("a page sent no session", from);
     const { secrets, takesTokens } = this.#options;
     const caller = { from, ...rest };
     if (!isSecret(shown) && takesTokens) return this.#check({ bearer: shown }, caller);
     const holder = secrets.open(shown);
     if (holder === undefined || (holder.bearer !== undefined) !== takesTokens)
-      return this.#notAdmitted("the session of a page is invalid or over", from);
+      return this.#notAdmitted("a page's session is invalid or expired", from);
     return this.#check(holder, caller);
   }
 
@@ -77,19 +74,15 @@ export class SignIn {
       : { secret: this.#options.secrets.seal(holder) };
   }
 
-  async #check({ bearer }: Holder, caller: Caller): Promise<PageAdmission> {
-    const { authenticate } = this.#options;
-    if (authenticate === undefined) return { credential: undefined };
-    return authenticate({
-      authorization: bearer === undefined ? undefined : `Bearer ${bearer}`,
-      ...caller,
-    });
+  #check({ bearer }: Holder, caller: Caller): Promise<PageAdmission> {
+    const authorization = bearer === undefined ? undefined : `Bearer ${bearer}`;
+    return this.#options.authenticate({ authorization, ...caller });
   }
 
   async #failed(error: ConsoleError, { from }: Caller): Promise<ConsoleError> {
     this.#brake.failed(from);
-    this.#options.refused(error.error, from);
-    return (await this.#brake.turn(from)) ? error : TOO_MANY;
+    this.#options.refused(lowerFirst(error.message), from);
+    return (await this.#brake.turn(from)) ? this.#with(error) : TOO_MANY;
   }
 
   #with({ message, ...error }: ConsoleError): ConsoleError {
@@ -100,6 +93,10 @@ export class SignIn {
     this.#options.refused(refusal, from);
     return { refusal };
   }
+}
+
+function lowerFirst(text: string): string {
+  return text.slice(0, 1).toLowerCase() + text.slice(1);
 }
 
 /** With an undefined credential, the page acts for the user of the server. */
@@ -121,52 +118,33 @@ export async function readJson(request: IncomingMessage): Promise<{ value: unkno
   }
 }
 
-/** Their messages end in the remedy. */
+/** Their messages end with the remedy. */
 const LINK_ERRORS: Readonly<Record<"spent" | "expired" | "unknown", ConsoleError>> = {
-  spent: { status: 410, error: "link-spent", message: "This link has been used already" },
-  expired: { status: 410, error: "link-expired", message: "This link has expired" },
-  unknown: {
-    status: 401,
-    error: "link-unknown",
-    message: "This link is not one of this server's, or is older than its last start",
-  },
+  spent: consoleError(410, "link-spent", "This link has already been used"),
+  expired: consoleError(410, "link-expired", "This link has expired"),
+  unknown: consoleError(
+    401,
+    "link-unknown",
+    "This link is from another server, or from before this one was restarted",
+  ),
 };
 
-const SESSION_OVER: ConsoleError = {
-  status: 401,
-  error: "session-over",
-  message: "This session is over",
-};
+const SESSION_OVER = consoleError(401, "session-over", "This session is over");
+const TOO_MANY = consoleError(
+  429,
+  "too-many-attempts",
+  "Too many wrong links from this address; try again in a few seconds",
+);
+const BAD_REQUEST = consoleError(400, "bad-request", 'The body must be JSON such as { "token": "…" }');
+const WRONG_TYPE = consoleError(415, "wrong-content-type", "The content type must be application/json");
+const TOO_LONG = consoleError(413, "too-long", "The body is too long");
 
-const TOO_MANY: ConsoleError = {
-  status: 429,
-  error: "too-many-attempts",
-  message: "Too many wrong links from this address; try again in some seconds",
-};
-
-const BAD_REQUEST: ConsoleError = {
-  status: 400,
-  error: "bad-request",
-  message: 'The body must be JSON such as { "token": "…" }',
-};
-
-const WRONG_TYPE: ConsoleError = {
-  status: 415,
-  error: "wrong-content-type",
-  message: "The content type must be application/json",
-};
-
-const TOO_LONG: ConsoleError = { status: 413, error: "too-long", message: "The body is too long" };
-
-/** What it was made with has been withdrawn since, or has expired. */
+/** The token it was made with has been revoked or has expired. */
 function refusedLink(refusal: string): ConsoleError {
-  return {
-    status: 401,
-    error: "link-refused",
-    message: `The server refuses the login that this link was made with: ${refusal}`,
-  };
+  const message = `The server refuses the login that this link was made with: ${refusal}`;
+  return consoleError(401, "link-refused", message);
 }
 
 function wrongToken(refusal: string): ConsoleError {
-  return { status: 401, error: "token-refused", message: `The server does not take this token: ${refusal}` };
+  return consoleError(401, "token-refused", `The server does not accept this token: ${refusal}`);
 }

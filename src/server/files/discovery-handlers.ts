@@ -26,7 +26,7 @@ type RootParams = Params<"capabilityRoots/discoverV1">["roots"][number];
 export const MAX_ROOTS = 128;
 const EMPTY: CapabilityRoot = { plugin: undefined, skills: [], namespaceManifests: [], warnings: [] };
 
-/** For requests that are not confined. */
+/** Handlers for unconfined requests. */
 export function discoveryHandlers(codexHome: CodexHome, locations: Locations) {
   return {
     "capabilityRoots/discoverV1": async (client, { roots }) => {
@@ -50,14 +50,17 @@ export function discoveryHandlers(codexHome: CodexHome, locations: Locations) {
 
     "capabilities/discoverV2": async (client, { cwd }) => {
       checkPath(cwd, client, locations);
-      const found = await discoverEnvironment(codexHome.locate(), codexHome.userDirectory);
+      const { plugins, skillRoots, warnings } = await discoverEnvironment(
+        codexHome.locate(),
+        codexHome.userDirectory,
+      );
       return {
-        plugins: found.plugins.map(toPlugin),
-        skills: found.skillRoots.flatMap(({ id, directory, skills }) => {
+        plugins: plugins.map(toPlugin),
+        skills: skillRoots.flatMap(({ id, directory, skills }) => {
           const discoveryRoot = { id, path: uriFromPath(directory) };
           return skills.map((skill) => ({ ...toSkill(skill), discoveryRoot }));
         }),
-        warnings: [...found.warnings],
+        warnings: [...warnings],
       };
     },
   } satisfies Handlers<FileClient>;

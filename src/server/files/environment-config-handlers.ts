@@ -20,13 +20,13 @@ import type { FilePolicy } from "./confined/file-policy.ts";
 
 const METHOD = "environmentConfig/read";
 
-/** What confines a client whatever it asks for, and who reads for it then. */
+/** A client's confinement by the server, and the reader to use in that case. */
 export interface ConfigConfinement {
   readonly helpers: FileHelpers;
   readonly policyOf: (client: FileClient) => FilePolicy | undefined;
 }
 
-/** Without a confinement, nobody is confined: this is a helper in a sandbox itself. */
+/** Without a confinement: this is a helper in a sandbox itself. */
 export function environmentConfigHandlers(
   codexHome: CodexHome,
   locations: Locations,
@@ -54,7 +54,7 @@ export function environmentConfigHandlers(
       if (client.rights.sandbox !== undefined)
         throw new CapabilityError(
           "PERMISSION_DENIED",
-          "environmentConfig/read: the policy of this client does not let it read the whole disk",
+          "environmentConfig/read: this client's policy does not allow it to read the whole disk",
         );
       // The client chooses the project, so a sandbox of the server that hides something hides its configuration.
       return read(undefined, params);
@@ -77,7 +77,7 @@ function directoryAt(uri: string, client: FileClient, locations: Locations): Loc
     return locations.at(uri, client);
   } catch (error) {
     if (error instanceof CapabilityError && error.errno === "ENAMETOOLONG") return undefined;
-    // Here a path of another host is an invalid parameter.
+    // Here, a path of another host is an invalid parameter.
     if (error instanceof CapabilityError) throw invalidParams(error.message);
     throw error;
   }

@@ -1,21 +1,15 @@
 import type { Handlers } from "../../rpc/router.ts";
+import { contentHandlers } from "./contents.ts";
+import { entryHandlers } from "./entries.ts";
 import type { FileClient } from "./file-client.ts";
 import type { Locations } from "./locations.ts";
-import { directoryHandlers } from "./directories.ts";
-import { entryHandlers } from "./entries.ts";
-import { openFileHandlers } from "./open-files.ts";
-import { requestLocator } from "./locate.ts";
 import { watchHandlers } from "./watches.ts";
-import { wholeFileHandlers } from "./whole-files.ts";
 
-/** The methods `fs/…`, in groups of what they work on. */
+/** The methods `fs/…`, grouped by what they work on. */
 export function fileHandlers(locations: Locations) {
-  const locate = requestLocator(locations);
   return {
-    ...wholeFileHandlers(locate),
-    ...openFileHandlers(locate),
-    ...entryHandlers(locate),
-    ...directoryHandlers(locate),
-    ...watchHandlers(locations, locate),
+    ...contentHandlers(locations),
+    ...entryHandlers(locations),
+    ...watchHandlers(locations),
   } satisfies Handlers<FileClient>;
 }

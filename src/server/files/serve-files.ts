@@ -1,4 +1,5 @@
 import type { Readable, Writable } from "node:stream";
+import { createDeferred } from "../../base/deferred.ts";
 import { type CodexHome, findCodexHome } from "../../capabilities/host/codex-home.ts";
 import type { WireError } from "../../protocol/envelope.ts";
 import { RpcCode } from "../../protocol/errors.ts";
@@ -19,43 +20,38 @@ import {
   type HelperSettings,
   identityOf,
 } from "./confined/helper-messages.ts";
-import { type Frame, FrameReader, writeFrame } from "../wire/frames.ts";
+import { type Frame, readFrames, writeFrame } from "../wire/frames.ts";
 
 type Handler = (client: FileClient, params: unknown, attachment?: Attachment) => unknown;
 
 /**
- * The file helper: answers the methods of files for the server on the other end, with the handlers of the server
- * itself. What it can reach is the business of the sandbox around it. Resolves when the server has closed its end and
- * every call is done.
+ * The file helper: answers file methods for the server on the other end, with the server's own handlers. The
+ * surrounding sandbox limits what it can reach. Resolves when the server has closed its end and every call is done.
  */
 export async function serveFiles(input: Readable, output: Writable): Promise<void> {
   await new FileService(input, output).ended;
 }
 
 class FileService {
-  readonly ended: Promise<void>;
+  readonly #ended = createDeferred<void>();
+  readonly ended = this.#ended.promise;
   readonly #output: Writable;
   readonly #abort = new AbortController();
   #client: FileClient | undefined;
   #handlers: ReadonlyMap<string, Handler> = new Map();
   #running = 0;
   #inputEnded = false;
-  #end: () => void = () => {};
 
   constructor(input: Readable, output: Writable) {
     this.#output = output;
-    this.ended = new Promise((resolve) => {
-      this.#end = resolve;
-    });
-    const reader = new FrameReader({ frame: (frame) => this.#take(frame) });
-    input.on("data", (chunk: Buffer) => void reader.read(chunk));
+    readFrames(input, { frame: (frame) => this.#take(frame) });
     input.on("close", () => {
       this.#inputEnded = true;
       this.#abort.abort();
       this.#endIfDone();
     });
-    // The server is gone, and nobody waits for what is left.
-    output.on("error", () => this.#end());
+    // The server is gone, so the remaining answers are not needed.
+    output.on("error", () => this.#ended.resolve());
   }
 
   #take({ kind, id, text, bytes }: Frame): undefined {
@@ -101,7 +97,7 @@ class FileService {
       this.#fail(id, error);
       return;
     }
-    // Nothing here waits for another call.
+    // Calls here do not wait for each other.
     if (result instanceof DeferredAnswer) result = result.promise;
     if (!(result instanceof Promise)) this.#answer(id, result);
     else
@@ -139,7 +135,7 @@ class FileService {
   }
 
   #endIfDone(): void {
-    if (this.#inputEnded && this.#running === 0) this.#end();
+    if (this.#inputEnded && this.#running === 0) this.#ended.resolve();
   }
 
   async #drained(): Promise<void> {

@@ -7,12 +7,20 @@ import type { ServerMetrics } from "./server-metrics.ts";
 type Labels = Readonly<Record<string, string>>;
 type Sample = readonly [labels: Labels, value: number];
 
-/** What the metrics say about an audit log. */
+interface Labelled {
+  readonly labels: readonly string[];
+  readonly samples: () => readonly Sample[];
+}
+
+/** Values of a metric: one number, or one for each combination of labels. */
+type Values = (() => number) | Labelled;
+
+/** Figures of an audit log for the metrics. */
 export type AuditFigures = Pick<Audit, "head" | "printedHead" | "lost" | "isFailing">;
 
 const PREFIX = "exec_server_";
 
-/** What a scrape of `/metrics` gets, in the OpenMetrics format. */
+/** The response to a scrape of `/metrics`, in the OpenMetrics format. */
 export class Exposition {
   readonly contentType = Registry.OPENMETRICS_CONTENT_TYPE;
   readonly #registry = new Registry<typeof this.contentType>();
@@ -37,182 +45,152 @@ export class Exposition {
   }
 
   #addState(stateOf: () => ServerState): void {
-    const gauges: readonly [name: string, help: string, (state: ServerState) => number][] = [
-      ["connections", "Open connections.", ({ connections }) => connections],
-      ["sessions", "Sessions, including those that wait for their client.", ({ sessions }) => sessions],
-      ["processes_running", "Processes that have not ended.", ({ runningProcesses }) => runningProcesses],
-      ["buffered_bytes", "Memory used for answers and unread output.", ({ bufferedBytes }) => bufferedBytes],
-      [
-        "draining",
-        "1 while the server is shutting down and admits no connections.",
-        ({ isDraining }) => (isDraining ? 1 : 0),
-      ],
-      ["cordoned", "1 while the server is to get no new work.", ({ isCordoned }) => (isCordoned ? 1 : 0)],
-    ];
-    for (const [name, help, valueOf] of gauges)
-      this.#gauge({ name, help, samples: () => [[{}, valueOf(stateOf())]] });
-    this.#gauge({
-      name: "limit",
-      help: "Configured limits, by their keys in the configuration.",
-      labels: ["limit"],
-      samples: () => Object.entries(stateOf().limits).map(([limit, value]) => [{ limit }, value]),
-    });
+    const gauge = (name: string, help: string, valueOf: (state: ServerState) => number): void =>
+      this.#gauge(name, help, () => valueOf(stateOf()));
+    gauge("connections", "Open connections.", ({ connections }) => connections);
+    gauge("sessions", "Sessions, including those that wait for their client.", ({ sessions }) => sessions);
+    gauge("processes_running", "Processes that have not ended.", (state) => state.runningProcesses);
+    gauge("buffered_bytes", "Memory used for answers and unread output.", (state) => state.bufferedBytes);
+    gauge("draining", "1 while the server is shutting down and admits no connections.", ({ isDraining }) =>
+      Number(isDraining),
+    );
+    gauge("cordoned", "1 while the server should get no new work.", ({ isCordoned }) => Number(isCordoned));
+    this.#gauge(
+      "limit",
+      "Configured limits, by their keys in the configuration.",
+      by("limit", () => Object.entries(stateOf().limits)),
+    );
   }
 
   #addConnections(metrics: ServerMetrics): void {
-    this.#counter({
-      name: "connections_accepted",
-      help: "Connections that were accepted.",
-      samples: () => [[{}, metrics.connections]],
-    });
-    this.#counter({
-      name: "connections_refused",
-      help: "Connections that were turned away, by cause.",
-      labels: ["cause"],
-      samples: () => Array.from(metrics.refusals, ([cause, value]) => [{ cause }, value]),
-    });
-    this.#counter({
-      name: "received_bytes",
-      help: "Bytes of messages from clients.",
-      samples: () => [[{}, metrics.receivedBytes]],
-    });
-    this.#counter({
-      name: "sent_bytes",
-      help: "Bytes of messages to clients.",
-      samples: () => [[{}, metrics.sentBytes]],
-    });
+    this.#counter("connections_accepted", "Connections that were accepted.", () => metrics.connections);
+    this.#counter(
+      "connections_refused",
+      "Connections that were turned away, by cause.",
+      by("cause", () => metrics.refusals),
+    );
+    this.#counter("received_bytes", "Bytes of messages from clients.", () => metrics.receivedBytes);
+    this.#counter("sent_bytes", "Bytes of messages to clients.", () => metrics.sentBytes);
   }
 
   #addRequests(metrics: ServerMetrics): void {
     const used = () =>
       [...metrics.methods].filter(([, { durations, denied }]) => durations.total + denied > 0);
-    this.#histogram({
-      name: "request_duration_seconds",
-      help: "Time from a request to its answer, by method. Waiting for a process or a body is part of it.",
-      labels: ["method"],
-      samples: () => used().map(([method, { durations }]) => [{ method }, durations]),
-    });
-    this.#counter({
-      name: "request_errors",
-      help: "Requests that were answered with an error, by method and code.",
+    this.#histogram(
+      "request_duration_seconds",
+      "Time from a request to its answer, by method. Waiting for a process or a body is part of it.",
+      () => used().map(([method, { durations }]) => [{ method }, durations]),
+    );
+    this.#counter("request_errors", "Requests that were answered with an error, by method and code.", {
       labels: ["method", "code"],
       samples: () =>
         used().flatMap(([method, { errors }]) =>
           Array.from(errors, ([code, value]): Sample => [{ method, code: `${code}` }, value]),
         ),
     });
-    this.#counter({
-      name: "requests_denied",
-      help: "Requests that their client was not allowed to make, by method.",
-      labels: ["method"],
-      samples: () => used().map(([method, { denied }]) => [{ method }, denied]),
-    });
-    this.#counter({
-      name: "limits_reached",
-      help: "Requests that were refused because of a limit.",
-      labels: ["limit"],
-      samples: () => Array.from(metrics.limitsReached, ([limit, value]) => [{ limit }, value]),
-    });
+    this.#counter(
+      "requests_denied",
+      "Requests that their client was not allowed to make, by method.",
+      by("method", () => used().map(([method, { denied }]) => [method, denied])),
+    );
+    this.#counter(
+      "limits_reached",
+      "Requests that were refused because of a limit.",
+      by("limit", () => metrics.limitsReached),
+    );
   }
 
   #addProcesses(metrics: ServerMetrics): void {
-    this.#counter({
-      name: "processes_started",
-      help: "Processes that were started, in a sandbox or not.",
-      labels: ["sandbox"],
-      samples: () => [
-        [{ sandbox: "yes" }, metrics.processesConfined],
-        [{ sandbox: "no" }, metrics.processesUnconfined],
-      ],
-    });
-    this.#counter({
-      name: "processes_ended",
-      help: "Processes that have ended: with exit code zero, nonzero, or by a signal.",
-      labels: ["end"],
-      samples: () => Array.from(metrics.processEnds, ([end, value]) => [{ end }, value]),
-    });
-    this.#histogram({
-      name: "process_duration_seconds",
-      help: "Time from the start of a process to the end of its output.",
-      samples: () => [[{}, metrics.processSeconds]],
-    });
-    this.#counter({
-      name: "process_output_bytes",
-      help: "Output of processes that have ended.",
-      samples: () => [[{}, metrics.outputBytes]],
-    });
+    this.#counter(
+      "processes_started",
+      "Processes that were started, in a sandbox or not.",
+      by("sandbox", () => [
+        ["yes", metrics.processesConfined],
+        ["no", metrics.processesUnconfined],
+      ]),
+    );
+    this.#counter(
+      "processes_ended",
+      "Processes that have ended: with exit code zero, nonzero, or by a signal.",
+      by("end", () => metrics.processEnds),
+    );
+    this.#histogram(
+      "process_duration_seconds",
+      "Time from the start of a process to the end of its output.",
+      () => [[{}, metrics.processSeconds]],
+    );
+    this.#counter("process_output_bytes", "Output of processes that have ended.", () => metrics.outputBytes);
   }
 
   #addAudit(audit: AuditFigures): void {
-    this.#counter({
-      name: "audit_lines",
-      help: "Number of the last line of the audit log.",
-      samples: () => [[{}, audit.head.line]],
-    });
-    this.#counter({
-      name: "audit_lines_lost",
-      help: "Lines of the audit log that could not be written, and are lost.",
-      samples: () => [[{}, audit.lost]],
-    });
-    this.#gauge({
-      name: "audit_failing",
-      help: "1 while the audit log cannot be written.",
-      samples: () => [[{}, audit.isFailing ? 1 : 0]],
-    });
+    this.#counter("audit_lines", "Number of the last line of the audit log.", () => audit.head.line);
+    this.#counter(
+      "audit_lines_lost",
+      "Lines of the audit log that could not be written, and are lost.",
+      () => audit.lost,
+    );
+    this.#gauge("audit_failing", "1 while the audit log cannot be written.", () => Number(audit.isFailing));
     // The present head would be another series for each scrape.
-    this.#gauge({
-      name: "audit_head",
-      help: "The last head of the audit log that was logged: its hash, and as value the number of its line.",
-      labels: ["hash"],
-      samples: () => {
+    this.#gauge(
+      "audit_head",
+      "The last head of the audit log that was logged: its hash, and as value the number of its line.",
+      by("hash", () => {
         const { printedHead: head } = audit;
-        return head === undefined ? [] : [[{ hash: head.hash }, head.line]];
-      },
-    });
+        return head === undefined ? [] : [[head.hash, head.line]];
+      }),
+    );
   }
 
-  #gauge({ samples, ...family }: Family<Sample>): void {
+  #gauge(name: string, help: string, values: Values): void {
+    const { labels, samples } = labelled(values);
     const gauge: Gauge = new Gauge({
-      ...this.#configuration(family),
+      ...this.#configuration(name, help, labels),
       collect: () => {
         gauge.reset();
-        for (const [labels, value] of samples()) gauge.set(labels, value);
+        for (const sample of samples()) gauge.set(...sample);
       },
     });
   }
 
-  #counter({ samples, ...family }: Family<Sample>): void {
+  #counter(name: string, help: string, values: Values): void {
+    const { labels, samples } = labelled(values);
     const counter: Counter = new Counter({
-      ...this.#configuration(family),
+      ...this.#configuration(name, help, labels),
       collect: () => {
         counter.reset();
-        for (const [labels, value] of samples()) counter.inc(labels, value);
+        for (const sample of samples()) counter.inc(...sample);
       },
     });
   }
 
-  #histogram({ samples, ...family }: Family<readonly [Labels, Durations]>): void {
-    const name = PREFIX + family.name;
+  #histogram(
+    shortName: string,
+    help: string,
+    samples: () => readonly (readonly [Labels, Durations])[],
+  ): void {
+    const name = PREFIX + shortName;
     const values = () => samples().flatMap(([labels, durations]) => lines(name, labels, durations));
     // The library's own counting takes longer than many requests, so these classes were counted elsewhere. The registry
     // needs nothing else of a metric.
-    const metric = {
-      name,
-      get: async () => ({ name, help: family.help, type: "histogram", values: values() }),
-    };
+    const metric = { name, get: async () => ({ name, help, type: "histogram", values: values() }) };
     this.#registry.registerMetric(metric as unknown as Metric);
   }
 
-  #configuration({ name, help, labels = [] }: Omit<Family<never>, "samples">) {
-    return { name: PREFIX + name, help, labelNames: labels, registers: [this.#registry] };
+  #configuration(name: string, help: string, labelNames: readonly string[]) {
+    return { name: PREFIX + name, help, labelNames, registers: [this.#registry] };
   }
 }
 
-interface Family<T> {
-  readonly name: string;
-  readonly help: string;
-  readonly labels?: readonly string[];
-  readonly samples: () => readonly T[];
+/** Samples with one label, which the keys are the values of. */
+function by(label: string, values: () => Iterable<readonly [string, number]>): Labelled {
+  return {
+    labels: [label],
+    samples: () => Array.from(values(), ([key, value]) => [{ [label]: key }, value]),
+  };
+}
+
+function labelled(values: Values): Labelled {
+  return typeof values === "function" ? { labels: [], samples: () => [[{}, values()]] } : values;
 }
 
 function lines(name: string, labels: Labels, { counts, sumSeconds, total }: Durations) {

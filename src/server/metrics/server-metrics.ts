@@ -9,8 +9,7 @@ import type {
   RequestHooks,
   ServerObserver,
 } from "../settings/observer.ts";
-import { Durations } from "./durations.ts";
-import { PendingDurations } from "./pending-durations.ts";
+import { Durations, PendingDurations } from "./durations.ts";
 
 /** Requests of one method. */
 export class MethodFigures {
@@ -24,8 +23,8 @@ export class MethodFigures {
 const UNKNOWN_METHOD = "unknown";
 
 /**
- * Counts what happens on a server. Plain numbers, because most requests take a few microseconds; `Exposition` gives them
- * names and a format when somebody asks.
+ * Counts events on a server, in plain numbers, because most requests take a few microseconds; `Exposition` adds names
+ * and a format on demand.
  */
 export class ServerMetrics implements ServerObserver {
   readonly methods = new Map<string, MethodFigures>();
@@ -82,7 +81,7 @@ export class ServerMetrics implements ServerObserver {
     return { timed: (startedAtMs, error) => this.#count(figures, startedAtMs, error) };
   }
 
-  /** Counts what was answered in this turn of the event loop, so that it can be read. */
+  /** Adds the counts of this turn of the event loop, so that they can be read. */
   settle(): void {
     this.#pending.flush();
   }

@@ -1,5 +1,5 @@
 import { RpcError } from "../../base/errors.ts";
-import type { HttpResponse } from "../../capabilities/http/http-message.ts";
+import type { HttpResponse } from "../../capabilities/http/exchange.ts";
 import { RpcCode } from "../../protocol/errors.ts";
 import type { JsonText, JsonParts } from "../../rpc/json-text.ts";
 import type { ActiveHttpRequest } from "./active-http-request.ts";
@@ -11,19 +11,14 @@ const MAX_DELTA_BYTES = 1024 * 1024;
 /** A larger body does not fit into one message anyway. */
 const MAX_BUFFERED_BODY_BYTES = 64 * 1024 * 1024;
 
-/**
- * The answer with the whole body between two pieces of JSON. The upstream server waits while the client's budget is
- * used up.
- */
+/** The answer with the whole body. The upstream server waits while the client's budget is used up. */
 export function answerWithBody(
   response: HttpResponse,
-  {
-    before,
-    after,
-    active,
-    held,
-  }: { before: string; after: string; active: ActiveHttpRequest; held: Reservation },
+  headers: readonly object[],
+  { active, held }: { active: ActiveHttpRequest; held: Reservation },
 ): Promise<JsonText | JsonParts> {
+  const before = `{"status":${response.status},"headers":${JSON.stringify(headers)},"bodyBase64":"`;
+  const after = '"}';
   const answer = new Base64Answer();
   // The request itself is already reserved.
   const requestBytes = held.bytes;
@@ -62,7 +57,7 @@ export function answerWithBody(
       },
       end: (failure) => {
         if (bytes > MAX_BUFFERED_BODY_BYTES)
-          reject(bodyFailure(`it is larger than ${MAX_BUFFERED_BODY_BYTES} bytes; ask for a stream`));
+          reject(bodyFailure(`it is larger than ${MAX_BUFFERED_BODY_BYTES} bytes; request a stream`));
         else if (failure !== undefined) reject(bodyFailure("error decoding response body", failure));
         else if (waiting) ended = true;
         else resolve(answer.finish(before, after));
@@ -97,7 +92,7 @@ export async function streamBody(
     data: (bytes) => {
       for (let start = 0; start < bytes.length; start += MAX_DELTA_BYTES) {
         seq += 1;
-        client.sendBodyDelta(active.id, seq, bytes.subarray(start, start + MAX_DELTA_BYTES));
+        client.peer.sendBodyDelta(active.id, seq, bytes.subarray(start, start + MAX_DELTA_BYTES));
       }
       if (waiting || !mustWait()) return;
       waiting = true;

@@ -4,7 +4,7 @@ import { decodeBase64 } from "../../base/base64.ts";
 import { CapabilityError, RpcError } from "../../base/errors.ts";
 import type { Header } from "../../capabilities/http/header.ts";
 import { readHeaderVariable } from "../../capabilities/http/header-values.ts";
-import type { HttpRequest, HttpResponse } from "../../capabilities/http/http-message.ts";
+import type { HttpRequest, HttpResponse } from "../../capabilities/http/exchange.ts";
 import { sendHttpRequest, urlTooLong } from "../../capabilities/http/http-request.ts";
 import type { Environment } from "../../capabilities/process/env-policy.ts";
 import { RpcCode } from "../../protocol/errors.ts";
@@ -17,6 +17,7 @@ import { ActiveHttpRequest } from "./active-http-request.ts";
 import type { Reservation } from "../wire/byte-budget.ts";
 import type { ClientConnection } from "../clients/client-connection.ts";
 import type { Sandboxes } from "../sandbox/sandboxes.ts";
+import { perClient } from "../wire/per-client.ts";
 import { answerWithBody, streamBody } from "./http-body.ts";
 
 type RequestParams = Params<"http/request">;
@@ -43,7 +44,7 @@ export function httpHandlers(environment: Environment, sandboxes: Sandboxes) {
         );
         requests.add(active);
         if (params.streamResponse) requests.streams.set(requestId, active);
-        // From here on the request only waits for the upstream server, which holds up nobody.
+        // From now on the request only waits for the upstream server, which does not hold up others.
         return new DeferredAnswer(
           perform(client, params, { request, environment, active, held }).finally(() => held.release()),
         );
@@ -71,13 +72,13 @@ class ActiveRequests {
   readonly #all = new Set<ActiveHttpRequest>();
   #ended = false;
 
-  constructor(client: ClientConnection) {
+  constructor(signal: AbortSignal) {
     const end = (): void => {
       this.#ended = true;
       for (const request of this.#all) request.abort();
     };
-    if (client.signal.aborted) end();
-    else client.signal.addEventListener("abort", end, { once: true });
+    if (signal.aborted) end();
+    else signal.addEventListener("abort", end, { once: true });
   }
 
   add(request: ActiveHttpRequest): void {
@@ -91,26 +92,19 @@ class ActiveRequests {
   }
 }
 
-const activeRequests = new WeakMap<ClientConnection, ActiveRequests>();
+const requestsOf = perClient((client: ClientConnection) => new ActiveRequests(client.signal));
 
-function requestsOf(client: ClientConnection): ActiveRequests {
-  let requests = activeRequests.get(client);
-  if (requests === undefined) {
-    requests = new ActiveRequests(client);
-    activeRequests.set(client, requests);
-  }
-  return requests;
+interface HttpWork {
+  readonly request: HttpRequest;
+  readonly environment: Environment;
+  readonly active: ActiveHttpRequest;
+  readonly held: Reservation;
 }
 
 async function perform(
   client: ClientConnection,
   params: RequestParams,
-  {
-    request,
-    environment,
-    active,
-    held,
-  }: { request: HttpRequest; environment: Environment; active: ActiveHttpRequest; held: Reservation },
+  { request, environment, active, held }: HttpWork,
 ) {
   let response: HttpResponse;
   try {
@@ -125,8 +119,7 @@ async function perform(
   const headers = response.headers.map(([name, value]) => ({ name, value }));
   if (!params.streamResponse) {
     try {
-      const before = `{"status":${response.status},"headers":${JSON.stringify(headers)},"bodyBase64":"`;
-      return await answerWithBody(response, { before, after: '"}', active, held });
+      return await answerWithBody(response, headers, { active, held });
     } finally {
       active.end();
     }
@@ -157,15 +150,14 @@ function decodeRequest(
   const url = parseUrl(params.url);
   if (url.protocol !== "http:" && url.protocol !== "https:")
     throw invalidParams(`http/request only supports http and https URLs, got ${url.protocol.slice(0, -1)}`);
-  const { headers: given = [] } = params;
-  if (given.length > MAX_HEADERS)
-    throw invalidParams(`http/request accepts at most ${MAX_HEADERS} headers, got ${given.length}`);
-  const headers = given.map((header) => decodeHeader(header, environment));
-  return { method: params.method, url, headers, body: attachment?.bytes ?? decodeBody(params) };
-}
-
-function decodeBody({ bodyBase64 }: RequestParams): Uint8Array | undefined {
-  return typeof bodyBase64 === "string" ? decodeBase64(bodyBase64, invalidParams) : undefined;
+  const { method, headers = [], bodyBase64 } = params;
+  if (headers.length > MAX_HEADERS)
+    throw invalidParams(`http/request accepts at most ${MAX_HEADERS} headers, got ${headers.length}`);
+  const decoded = headers.map((header) => decodeHeader(header, environment));
+  const body =
+    attachment?.bytes ??
+    (typeof bodyBase64 === "string" ? decodeBase64(bodyBase64, invalidParams) : undefined);
+  return { method, url, headers: decoded, body };
 }
 
 function parseUrl(text: string): URL {

@@ -2,9 +2,8 @@ import type { NumberedAccount } from "../../native/account.ts";
 import type { ServerFiles } from "../../capabilities/sandbox/view/server-files.ts";
 import type { WireError } from "../../protocol/envelope.ts";
 import type { RightsOptions } from "../settings/rights-options.ts";
-import type { AuditOptions } from "../settings/server-options.ts";
-import type { ObservedEnd, ObservedProcess } from "../settings/observer.ts";
-import type { ServerOptions } from "../settings/server-options.ts";
+import type { ObservedConnection, ObservedEnd, ObservedProcess } from "../settings/observer.ts";
+import type { AuditOptions, ServerOptions } from "../settings/server-options.ts";
 import type { ServerState } from "../settings/server-state.ts";
 
 /** Options that the server of a user shares with the server that started it. */
@@ -17,46 +16,43 @@ export type SharedOptions = Pick<
 export interface UserSettings {
   readonly account: NumberedAccount;
   readonly options: SharedOptions;
-  /** Of the server that started it. */
+  /** Files of the server that started it. */
   readonly files: ServerFiles;
-  /** Where relative paths of a policy start. */
+  /** Base of relative paths in a policy. */
   readonly cwd: string;
   /** Set if there is an audit log. */
   readonly audit: Pick<AuditOptions, "onFailure"> | undefined;
-  /** Whether anybody else wants to know what happens. */
+  /** Whether there are other observers. */
   readonly isObserved: boolean;
-  /** After this time without a connection, a session and a kept process, it says so. */
+  /** Idle time, without a connection, a session and a kept process, after which it reports that. */
   readonly idleMs: number;
 }
 
 /** A connection that the server of a user is to serve. Its socket comes with it. */
-export interface RelayedConnection {
-  readonly number: number;
-  readonly principal: string;
-  readonly tokenName: string | undefined;
+export interface RelayedConnection
+  extends Pick<ObservedConnection, "number" | "principal" | "tokenName" | "from"> {
   readonly rights: RightsOptions;
   readonly resumable: boolean;
-  readonly from: string;
   readonly source: string;
   readonly canPing: boolean;
-  /** Where the server listens. */
+  /** Ports on which the server listens. */
   readonly ports: readonly number[];
 }
 
-/** How the connection of a client has ended. */
+/** How a client's connection ended. */
 export interface RelayedEnd {
   readonly reason?: string | undefined;
   readonly receivedBytes?: number | undefined;
   readonly sentBytes?: number | undefined;
 }
 
-/** From the server to that of a user. */
+/** From the main server to a user's server. */
 export type ToUserServer =
   | { readonly kind: "settings"; readonly settings: UserSettings }
   | { readonly kind: "connect"; readonly connection: RelayedConnection }
-  /** Whether lines of the audit log cannot be written now. */
+  /** Whether lines of the audit log currently cannot be written. */
   | { readonly kind: "auditFailing"; readonly isFailing: boolean }
-  /** Whether the server is to get no new work. */
+  /** Whether the server should get no new work. */
   | { readonly kind: "cordon"; readonly isCordoned: boolean }
   /** Is answered at once. */
   | { readonly kind: "ping" }
@@ -65,7 +61,7 @@ export type ToUserServer =
 
 export type LogLevel = "error" | "warn" | "info" | "debug";
 
-/** What happens on the server of a user. Connections go by their numbers, and processes, too. */
+/** Events on a user's server. Connections and processes are identified by numbers. */
 export type Report =
   | {
       readonly kind: "log";
@@ -99,7 +95,7 @@ export interface ReportedRequest {
 
 export type UserState = Pick<ServerState, "sessions" | "runningProcesses" | "bufferedBytes">;
 
-/** From the server of a user; checked by `readUserMessage`. */
+/** From a user's server; checked by `readUserMessage`. */
 export type FromUserServer =
   | { readonly kind: "ready" }
   | { readonly kind: "pong" }
@@ -109,6 +105,6 @@ export type FromUserServer =
   | { readonly kind: "fault"; readonly message: string }
   | { readonly kind: "reports"; readonly reports: readonly Report[] }
   | { readonly kind: "idle" }
-  /** A client has asked for it. */
+  /** A client has requested it. */
   | { readonly kind: "cordon"; readonly isCordoned: boolean }
   | { readonly kind: "drained" };

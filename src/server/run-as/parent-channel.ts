@@ -1,11 +1,11 @@
 import { Socket } from "node:net";
 import { deserialize } from "node:v8";
 import { takeDescriptor } from "../../native/descriptor-passing.ts";
-import { FrameReader, writeFrame } from "../wire/frames.ts";
+import { readFrames, writeFrame } from "../wire/frames.ts";
 import type { FromUserServer, ToUserServer } from "./messages.ts";
 import { MAX_USER_MESSAGE_BYTES } from "./read-user-message.ts";
 
-/** As the parent has started this program; see `UserChannel`. */
+/** Set up by the parent; see `UserChannel`. */
 const MESSAGES_FD = 3;
 const HANDOVER_FD = 4;
 
@@ -20,7 +20,7 @@ export class ParentChannel {
   readonly #socket = new Socket({ fd: MESSAGES_FD });
 
   open(events: ParentChannelEvents): void {
-    const reader = new FrameReader({
+    readFrames(this.#socket, {
       frame: ({ bytes }) => {
         const message = deserialize(Buffer.concat(bytes)) as ToUserServer;
         if (message.kind === "connect") {
@@ -31,7 +31,6 @@ export class ParentChannel {
         return undefined;
       },
     });
-    this.#socket.on("data", (chunk: Buffer) => void reader.read(chunk));
     this.#socket.on("error", () => {});
     this.#socket.on("close", () => events.lost());
   }
@@ -47,7 +46,10 @@ export class ParentChannel {
   }
 }
 
-/** What happens goes in as many messages as it needs; a single thing that is too long, such as arguments, is left out. */
+/**
+ * Splits reports over as many messages as needed; a single one that is too long, such as one with long arguments, is
+ * left out.
+ */
 function texts(message: FromUserServer): string[] {
   if (message.kind !== "reports") return [JSON.stringify(message)];
   const parts = message.reports.map((report) => JSON.stringify(report));
@@ -60,7 +62,7 @@ function texts(message: FromUserServer): string[] {
       if (bytes > maxBytes) break;
     }
     if (to > from) messages.push(`{"kind":"reports","reports":[${parts.slice(from, to).join(",")}]}`);
-    // The one that did not even fit alone.
+    // Skips the one that did not fit even alone.
     from = to > from ? to : to + 1;
   }
   return messages;

@@ -4,12 +4,12 @@ import { readUserMessage } from "./read-user-message.ts";
 
 const request = { connection: 1, session: "s", method: "fs/readFile", tookMs: 1.5, traceparent: undefined };
 const error = { code: -32600, message: "no" };
-const WHO = ',"connection":3,"principal":"name:\\"ann\\""';
+const CONNECTION_AND_PRINCIPAL = ',"connection":3,"principal":"name:\\"ann\\""';
 
 const REPORTS: readonly Report[] = [
   { kind: "log", level: "warn", message: "m", fields: { a: 1 } },
   { kind: "log", level: "info", message: "m", fields: undefined },
-  { kind: "audit", event: "start", facts: { path: "p" }, who: WHO },
+  { kind: "audit", event: "start", facts: { path: "p" }, who: CONNECTION_AND_PRINCIPAL },
   { kind: "audit", event: "gap", facts: {}, who: "" },
   { kind: "state", state: { sessions: 1, runningProcesses: 0, bufferedBytes: 5 } },
   { kind: "answered", request, error: undefined },
@@ -74,8 +74,8 @@ it("nothing in a report is of another type", () => {
 
 it.each([
   "x",
-  `${WHO}\n{"n":1}`,
-  `${WHO},"more":1`,
+  `${CONNECTION_AND_PRINCIPAL}\n{"n":1}`,
+  `${CONNECTION_AND_PRINCIPAL},"more":1`,
   ',"connection":-1,"principal":"a"',
   ',"connection":1,"principal":"\\x"',
   ',"connection":1,"principal":"\n"',

@@ -8,8 +8,8 @@ type Fields = Readonly<Record<string, unknown>>;
 const LEVELS: ReadonlySet<unknown> = new Set<LogLevel>(["error", "warn", "info", "debug"]);
 
 /**
- * A message of a user's server, as JSON. Undefined if anything in it is not what its kind has: what follows relies on
- * it, and a program that sends such a message is not the one that was started.
+ * A message from a user's server, as JSON. Undefined if any field differs from what its kind requires: the code below
+ * relies on it, and only a tampered program sends such a message.
  */
 export function readUserMessage(text: string): FromUserServer | undefined {
   let message: unknown;
@@ -18,99 +18,47 @@ export function readUserMessage(text: string): FromUserServer | undefined {
   } catch {
     return undefined;
   }
-  return isFields(message) && isMessage(message) ? (message as unknown as FromUserServer) : undefined;
+  return isMessage(message) ? (message as FromUserServer) : undefined;
 }
 
-function isMessage(message: Fields): boolean {
-  switch (message["kind"] as FromUserServer["kind"]) {
-    case "ready":
-    case "pong":
-    case "taken":
-    case "idle":
-    case "drained":
-      return true;
-    case "fault":
-      return isText(message["message"]);
-    case "cordon":
-      return typeof message["isCordoned"] === "boolean";
-    case "reports":
-      return Array.isArray(message["reports"]) && message["reports"].every(isReport);
-    default:
-      return false;
-  }
+type Check = (value: unknown) => boolean;
+
+const isText = (value: unknown): value is string => typeof value === "string";
+const isNumber: Check = (value) => typeof value === "number";
+const isBoolean: Check = (value) => typeof value === "boolean";
+const isCount: Check = (value) => Number.isSafeInteger(value) && (value as number) >= 0;
+const isFields = (value: unknown): value is Fields =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+function optional(check: Check): Check {
+  return (value) => value === undefined || check(value);
 }
 
-function isReport(report: unknown): boolean {
-  if (!isFields(report)) return false;
-  const { facts } = report;
-  switch (report["kind"] as Report["kind"]) {
-    case "log":
-      return (
-        LEVELS.has(report["level"]) && isText(report["message"]) && isOptional(report["fields"], isFields)
-      );
-    case "audit":
-      return isText(report["event"]) && isFields(facts) && isWho(report["who"]);
-    case "state":
-      return isState(report["state"]);
-    case "answered":
-      return isRequest(report["request"]) && isOptional(report["error"], isError);
-    case "denied":
-      return isRequest(report["request"]) && isError(report["error"]);
-    case "started":
-      return (
-        isCount(report["connection"]) &&
-        isCount(report["process"]) &&
-        isFields(facts) &&
-        isText(facts["processId"]) &&
-        isCount(facts["pid"]) &&
-        Array.isArray(facts["argv"]) &&
-        facts["argv"].every(isText) &&
-        typeof facts["isConfined"] === "boolean"
-      );
-    case "ended":
-      return isCount(report["process"]) && isEnd(report["end"]);
-    default:
-      return false;
-  }
+function listOf(check: Check): Check {
+  return (value) => Array.isArray(value) && value.every((item) => check(item));
 }
 
-function isState(state: unknown): boolean {
-  return (
-    isFields(state) && ["sessions", "runningProcesses", "bufferedBytes"].every((name) => isCount(state[name]))
-  );
+/** Whether a value has these fields. Others are allowed. */
+function withFields(checks: Readonly<Record<string, Check>>): Check {
+  const entries = Object.entries(checks);
+  return (value) => isFields(value) && entries.every(([name, check]) => check(value[name]));
 }
 
-function isRequest(request: unknown): boolean {
-  return (
-    isFields(request) &&
-    isCount(request["connection"]) &&
-    isOptional(request["session"], isText) &&
-    isText(request["method"]) &&
-    typeof request["tookMs"] === "number" &&
-    isOptional(request["traceparent"], isText)
-  );
+/** Whether a value has the fields of its kind. */
+function ofKind(checks: Readonly<Record<string, Check>>): Check {
+  return (value) => {
+    if (!isFields(value) || !isText(value["kind"]) || !Object.hasOwn(checks, value["kind"])) return false;
+    return checks[value["kind"]]!(value);
+  };
 }
 
-function isError(error: unknown): boolean {
-  return isFields(error) && typeof error["code"] === "number" && isText(error["message"]);
-}
+/** It becomes part of an audit log line verbatim. */
+const CONNECTION_AND_PRINCIPAL = /^(?:,"connection":\d{1,16},"principal":("(?:[^"\\]|\\.)*"))?$/;
 
-function isEnd(end: unknown): boolean {
-  return (
-    isFields(end) &&
-    isOptional(end["exitCode"], (code) => typeof code === "number") &&
-    isOptional(end["signal"], isText) &&
-    isCount(end["outputBytes"])
-  );
-}
-
-/** It becomes part of a line of the audit log as it is. */
-const WHO = /^(?:,"connection":\d{1,16},"principal":("(?:[^"\\]|\\.)*"))?$/;
-
-function isWho(who: unknown): boolean {
-  const found = isText(who) ? WHO.exec(who) : null;
-  if (found === null) return false;
-  const principal = found[1];
+function isConnectionAndPrincipal(who: unknown): boolean {
+  const match = isText(who) ? CONNECTION_AND_PRINCIPAL.exec(who) : null;
+  if (match === null) return false;
+  const principal = match[1];
   try {
     return principal === undefined || isText(JSON.parse(principal));
   } catch {
@@ -118,18 +66,41 @@ function isWho(who: unknown): boolean {
   }
 }
 
-function isFields(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
+const isError = withFields({ code: isNumber, message: isText });
+const isRequest = withFields({
+  connection: isCount,
+  session: optional(isText),
+  method: isText,
+  tookMs: isNumber,
+  traceparent: optional(isText),
+});
 
-function isText(value: unknown): value is string {
-  return typeof value === "string";
-}
+const REPORTS: Readonly<Record<Report["kind"], Check>> = {
+  log: withFields({ level: (level) => LEVELS.has(level), message: isText, fields: optional(isFields) }),
+  audit: withFields({ event: isText, facts: isFields, who: isConnectionAndPrincipal }),
+  state: withFields({
+    state: withFields({ sessions: isCount, runningProcesses: isCount, bufferedBytes: isCount }),
+  }),
+  answered: withFields({ request: isRequest, error: optional(isError) }),
+  denied: withFields({ request: isRequest, error: isError }),
+  started: withFields({
+    connection: isCount,
+    process: isCount,
+    facts: withFields({ processId: isText, pid: isCount, argv: listOf(isText), isConfined: isBoolean }),
+  }),
+  ended: withFields({
+    process: isCount,
+    end: withFields({ exitCode: optional(isNumber), signal: optional(isText), outputBytes: isCount }),
+  }),
+};
 
-function isCount(value: unknown): boolean {
-  return Number.isSafeInteger(value) && (value as number) >= 0;
-}
-
-function isOptional(value: unknown, isValid: (value: unknown) => boolean): boolean {
-  return value === undefined || isValid(value);
-}
+const isMessage = ofKind({
+  ready: isFields,
+  pong: isFields,
+  taken: isFields,
+  idle: isFields,
+  drained: isFields,
+  fault: withFields({ message: isText }),
+  cordon: withFields({ isCordoned: isBoolean }),
+  reports: withFields({ reports: listOf(ofKind(REPORTS)) }),
+} satisfies Record<FromUserServer["kind"], Check>);

@@ -1,15 +1,21 @@
 import type { Socket } from "node:net";
 import { formatError } from "../../protocol/envelope.ts";
 import { CREDENTIAL_ENDED_CLOSE_CODE, MALFORMED_MESSAGE_ID } from "../../protocol/wire-limits.ts";
-import type { Transport } from "../../transport/transport.ts";
+import {
+  HIGH_WATER_BYTES,
+  type Farewell,
+  type LongMessage,
+  type Transport,
+} from "../../transport/transport.ts";
 import { type Credential, watchValidity } from "../access/credential.ts";
 import type { Audit } from "../audit/audit.ts";
-import { messageTooLong } from "../settings/limit-error.ts";
+import { messageTooLong } from "../settings/limits.ts";
 import type { ObservedConnection, ServerObserver } from "../settings/observer.ts";
-import { Relay } from "./relay.ts";
+import { type Frame, readFrames, writeFrame } from "../wire/frames.ts";
+import type { RelayedEnd } from "./messages.ts";
 
 /** WebSocket's code for an error of the server. */
-const SERVER_FAILED = 1011;
+export const SERVER_FAILED = 1011;
 const LOST_MS = 2_000;
 
 /** A client that was admitted. */
@@ -21,6 +27,9 @@ export interface AdmittedClient {
   readonly ended: (() => void) | undefined;
 }
 
+/** A connection whose session is known from reports. */
+export type RelayedObservation = ObservedConnection & { session: string | undefined };
+
 export interface RelayedClientOptions {
   readonly client: AdmittedClient;
   readonly observer: ServerObserver | undefined;
@@ -28,73 +37,142 @@ export interface RelayedClientOptions {
   ended(): void;
 }
 
-/** A client whose requests are carried out by the server of its user. */
+/**
+ * A client whose requests are carried out by the server of its user. Its messages are passed on to that server, and
+ * back; nobody looks into them. Each side waits for the other.
+ */
 export class RelayedClient {
   readonly observed: RelayedObservation;
+  readonly #transport: Transport;
+  readonly #socket: Socket;
   readonly #options: RelayedClientOptions;
-  readonly #relay: Relay;
   /** Stops watching the credential. */
   readonly #validity: () => void;
   #lost: NodeJS.Timeout | undefined;
+  /** Resolves when the client has read enough. */
+  #drained: (() => void) | undefined;
+  #closed = false;
 
   /** `socket` leads to the server of the user. */
   constructor(transport: Transport, socket: Socket, options: RelayedClientOptions) {
-    const { client, observer, maxMessageBytes } = options;
+    this.#transport = transport;
+    this.#socket = socket;
     this.#options = options;
-    this.observed = new RelayedObservation(transport, client);
-    this.#relay = new Relay(transport, socket, {
-      tooLong: () => formatError(String(MALFORMED_MESSAGE_ID), messageTooLong(maxMessageBytes)),
-      lost: () => {
-        // Why it has ended is known a moment later.
-        this.#lost = setTimeout(() => this.lost("the server of this user has ended"), LOST_MS);
-      },
-      closed: (reason) => {
-        this.#validity();
-        clearTimeout(this.#lost);
-        observer?.disconnected?.(this.observed, reason);
-        options.ended();
-        client.ended?.();
-      },
-    });
+    this.observed = observe(transport, options.client);
     // Checked here, so that nothing the user does can prevent it.
-    this.#validity = watchValidity(client.credential, (reason) =>
-      this.#relay.dismiss({ code: CREDENTIAL_ENDED_CLOSE_CODE, reason }),
+    this.#validity = watchValidity(options.client.credential, (reason) =>
+      this.#dismiss({ code: CREDENTIAL_ENDED_CLOSE_CODE, reason }),
     );
   }
 
   open(): void {
-    this.#options.observer?.connected?.(this.observed);
-    this.#relay.open();
+    const { observer, maxMessageBytes } = this.#options;
+    observer?.connected?.(this.observed);
+    const socket = this.#socket;
+    readFrames(socket, { frame: (frame) => this.#take(frame) }, (error) => socket.destroy(error as Error));
+    socket.on("drain", () => this.#transport.resume());
+    // Its end is what matters, and follows.
+    socket.on("error", () => {});
+    socket.on("close", () => {
+      if (this.#closed) return;
+      // Why it has ended is known a moment later.
+      this.#lost = setTimeout(() => this.lost("the server of this user has ended"), LOST_MS);
+    });
+    this.#transport.open({
+      message: (text) => this.#pass([Buffer.from(text)]),
+      longMessage: (message) => this.#passLong(message),
+      tooLong: () =>
+        this.#transport.send(formatError(String(MALFORMED_MESSAGE_ID), messageTooLong(maxMessageBytes))),
+      drain: () => this.#drained?.(),
+      close: (reason) => this.#end(reason),
+    });
   }
 
   /** The server of the user is gone, and can record nothing. */
   lost(reason: string, audit?: Audit): void {
     audit?.disconnected(this.observed, reason);
-    this.#relay.dismiss({ code: SERVER_FAILED, reason });
+    this.#dismiss({ code: SERVER_FAILED, reason });
+  }
+
+  /** Passes nothing more on, and gives the client the reason. */
+  #dismiss(farewell: Farewell): void {
+    if (this.#closed) return;
+    this.#end(farewell.reason);
+    this.#transport.close(farewell);
+  }
+
+  #pass(bytes: readonly Uint8Array[]): void {
+    if (this.#closed || !this.#socket.writable) return;
+    writeFrame(this.#socket, "message", { bytes });
+    if (this.#socket.writableNeedDrain) this.#transport.pause();
+  }
+
+  #passLong(message: LongMessage): void {
+    const { head, value, tail } = message;
+    this.#pass([Buffer.from(`${head}"`), value, Buffer.from(`"${tail}`)]);
+    // An empty write, to learn when everything before it is flushed.
+    this.#socket.write("", () => message.release());
+  }
+
+  #take({ kind, id, text, bytes }: Frame): Promise<void> | undefined {
+    if (this.#closed) return undefined;
+    switch (kind) {
+      case "message":
+        if (bytes.length === 1) this.#transport.send(bytes[0]!);
+        else this.#transport.sendParts(bytes);
+        return this.#transport.queuedBytes < HIGH_WATER_BYTES ? undefined : this.#room();
+      case "ping":
+        this.#transport.ping?.(() => {
+          if (!this.#closed) writeFrame(this.#socket, "pong", { id });
+        });
+        return undefined;
+      case "close":
+        this.#transport.close(text === "" ? undefined : (JSON.parse(text) as Farewell));
+        return undefined;
+      case "destroy":
+        this.#transport.destroy(text === "" ? undefined : text);
+        return undefined;
+      default:
+        return undefined;
+    }
+  }
+
+  async #room(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.#drained = resolve;
+    });
+    this.#drained = undefined;
+  }
+
+  #end(reason: string | undefined): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#drained?.();
+    const { receivedBytes, sentBytes } = this.#transport;
+    const end: RelayedEnd = { reason, receivedBytes, sentBytes };
+    if (this.#socket.writable) writeFrame(this.#socket, "close", { text: JSON.stringify(end) });
+    this.#socket.end();
+    this.#validity();
+    clearTimeout(this.#lost);
+    const { observer, client } = this.#options;
+    observer?.disconnected?.(this.observed, reason);
+    this.#options.ended();
+    client.ended?.();
   }
 }
 
-class RelayedObservation implements ObservedConnection {
-  readonly number: number;
-  readonly from: string;
-  readonly principal: string;
-  readonly tokenName: string | undefined;
-  session: string | undefined;
-  readonly #transport: Transport;
-
-  constructor(transport: Transport, { number, address, credential }: AdmittedClient) {
-    this.number = number;
-    this.from = address();
-    this.principal = credential.principal;
-    this.tokenName = credential.name;
-    this.#transport = transport;
-  }
-
-  get receivedBytes(): number | undefined {
-    return this.#transport.receivedBytes;
-  }
-
-  get sentBytes(): number | undefined {
-    return this.#transport.sentBytes;
-  }
+function observe(transport: Transport, { number, address, credential }: AdmittedClient): RelayedObservation {
+  return {
+    number,
+    from: address(),
+    principal: credential.principal,
+    tokenName: credential.name,
+    session: undefined,
+    get receivedBytes() {
+      return transport.receivedBytes;
+    },
+    get sentBytes() {
+      return transport.sentBytes;
+    },
+  };
 }

@@ -3,12 +3,12 @@ import { decodeText } from "../../transport/decode-text.ts";
 import { liftLongString } from "../../transport/long-string.ts";
 import { SendQueue } from "../../transport/send-queue.ts";
 import type { Farewell, Transport, TransportEvents } from "../../transport/transport.ts";
-import { type Frame, FrameReader, writeFrame } from "../wire/frames.ts";
-import type { RelayedEnd } from "./messages.ts";
+import { type Frame, readFrames, writeFrame } from "../wire/frames.ts";
+import type { RelayedConnection, RelayedEnd } from "./messages.ts";
 
 const GONE = "the server that accepted the connection has ended";
 
-/** A client whose messages another program passes on; see `Relay`. */
+/** A client whose messages another program passes on; see `RelayedClient`. */
 export class RelayedTransport implements Transport {
   readonly source: string;
   readonly from: string;
@@ -24,10 +24,7 @@ export class RelayedTransport implements Transport {
   #resumed: (() => void) | undefined;
   #end: RelayedEnd | undefined;
 
-  constructor(
-    socket: Socket,
-    { source, from, canPing }: { readonly source: string; readonly from: string; readonly canPing: boolean },
-  ) {
+  constructor(socket: Socket, { source, from, canPing }: RelayedConnection) {
     this.#socket = socket;
     this.source = source;
     this.from = from;
@@ -50,13 +47,7 @@ export class RelayedTransport implements Transport {
   open(events: TransportEvents): void {
     this.#events = events;
     const socket = this.#socket;
-    const reader = new FrameReader({ frame: (frame) => this.#take(frame) });
-    socket.on("data", (chunk: Buffer) => {
-      const waiting = reader.read(chunk);
-      if (waiting === undefined) return;
-      socket.pause();
-      void waiting.then(() => socket.resume());
-    });
+    readFrames(socket, { frame: (frame) => this.#take(frame) });
     socket.on("error", () => {});
     socket.on("close", () => this.#finish({ reason: GONE }));
     socket.resume();

@@ -1,34 +1,36 @@
 import type { Logger } from "../../base/logger.ts";
 import type { Audit } from "../audit/audit.ts";
 import type { RequestObservers } from "../wire/request-observers.ts";
-import type {
-  ObservedConnection,
-  ObservedProcess,
-  ObservedRequest,
-  ServerObserver,
-} from "../settings/observer.ts";
+import type { ObservedProcess, ObservedRequest, ServerObserver } from "../settings/observer.ts";
+import type { RelayedObservation } from "./relayed-client.ts";
 import type { Report, ReportedRequest, UserState } from "./messages.ts";
 
 const NOTHING: UserState = { sessions: 0, runningProcesses: 0, bufferedBytes: 0 };
 
-export interface ReportRelayOptions {
-  readonly user: string;
+interface ReportReceivers {
   readonly audit: Audit | undefined;
   readonly observer: ServerObserver | undefined;
   readonly requests: RequestObservers;
   readonly logger: Logger;
-  /** Undefined for one that has gone. */
-  connection(number: number): (ObservedConnection & { session: string | undefined }) | undefined;
 }
 
 /** Passes on what happens on the server of a user, as if it had happened here. */
 export class ReportRelay {
-  readonly #options: ReportRelayOptions;
+  readonly #user: string;
+  readonly #receivers: ReportReceivers;
+  readonly #connection: (number: number) => RelayedObservation | undefined;
   readonly #processes = new Map<number, ObservedProcess>();
   #state = NOTHING;
 
-  constructor(options: ReportRelayOptions) {
-    this.#options = options;
+  /** `connection` finds one by its number; undefined for one that has gone. */
+  constructor(
+    user: string,
+    receivers: ReportReceivers,
+    connection: (number: number) => RelayedObservation | undefined,
+  ) {
+    this.#user = user;
+    this.#receivers = receivers;
+    this.#connection = connection;
   }
 
   get state(): UserState {
@@ -36,10 +38,10 @@ export class ReportRelay {
   }
 
   take(report: Report): void {
-    const { user, audit, observer, requests, logger } = this.#options;
+    const { audit, observer, requests, logger } = this.#receivers;
     switch (report.kind) {
       case "log":
-        logger[report.level](report.message, { ...report.fields, user });
+        logger[report.level](report.message, { ...report.fields, user: this.#user });
         break;
       case "audit":
         audit?.relay(report.event, report.facts, report.who);
@@ -62,7 +64,7 @@ export class ReportRelay {
         break;
       }
       case "started": {
-        const connection = this.#options.connection(report.connection);
+        const connection = this.#connection(report.connection);
         if (connection === undefined) break;
         const process = { ...report.facts, connection, startedAtMs: performance.now() };
         this.#processes.set(report.process, process);
@@ -91,7 +93,7 @@ export class ReportRelay {
     tookMs,
     traceparent,
   }: ReportedRequest): ObservedRequest | undefined {
-    const connection = this.#options.connection(number);
+    const connection = this.#connection(number);
     if (connection === undefined) return undefined;
     connection.session = session;
     return { connection, method, startedAtMs: performance.now() - tookMs, traceparent };

@@ -6,10 +6,10 @@ import type { ObservedProcess, ObservedRequest, ServerObserver } from "../settin
 import type { Report, ReportedRequest, LogLevel } from "./messages.ts";
 import type { Logger } from "../../base/logger.ts";
 
-/** How long something may wait for others, so that one message takes many. */
+/** How long a report may wait for others, so that one message takes many. */
 const SEND_DELAY_MS = 10;
 const MAX_BATCH = 256;
-/** Beyond this, nobody takes what happens, and it is left out. */
+/** Beyond this, the reader has stopped, and reports are dropped. */
 const MAX_WAITING = 16_384;
 const FULL_SHARE = 0.75;
 
@@ -29,7 +29,7 @@ export class Reporter {
     this.#send = send;
   }
 
-  /** How many wait to be sent. */
+  /** Number of reports waiting to be sent. */
   get waiting(): number {
     return this.#batch.length + this.#sending;
   }

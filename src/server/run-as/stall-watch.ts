@@ -1,14 +1,14 @@
-/** How often the program is asked for a sign of life. */
+/** Interval of probes. */
 export const ASK_MS = 1_000;
-/** Silences after which it is given up, if it has not answered promptly in between. */
+/** Number of silences after which the program is given up, if it has not answered promptly in between. */
 export const MAX_SILENCES = 10;
 
 export interface StallWatchOptions {
   /** Asks the program for a message. */
   ask(): void;
-  /** Lets the program go on if it was stopped. */
+  /** Continues the program if it was stopped. */
   revive(): void;
-  /** It does not answer, or only when it is revived. Called once. */
+  /** It does not answer, or only after being revived. Called once. */
   lost(): void;
 }
 
@@ -28,7 +28,7 @@ export class StallWatch {
     this.#timer = setInterval(() => this.#check(), ASK_MS).unref();
   }
 
-  /** It has sent something. */
+  /** Called for everything it sends. */
   heard(): void {
     this.#isSilent = false;
   }
@@ -48,7 +48,7 @@ export class StallWatch {
       }
       return;
     }
-    // An answer after a revival proves nothing: somebody may stop it again and again.
+    // An answer after a revival proves nothing: another program may stop it again and again.
     if (!this.#isRevived) this.#silences = 0;
     this.#isRevived = false;
     this.#isSilent = true;

@@ -4,11 +4,11 @@ import { serialize } from "node:v8";
 import { createDeferred } from "../../base/deferred.ts";
 import { CapabilityError, messageOf } from "../../base/errors.ts";
 import { openSocketPair, sendDescriptor } from "../../native/descriptor-passing.ts";
-import { FrameReader, writeFrame } from "../wire/frames.ts";
+import { type FrameEvents, readFrames, writeFrame } from "../wire/frames.ts";
 import type { FromUserServer, ToUserServer } from "./messages.ts";
 import { MAX_USER_MESSAGE_BYTES, readUserMessage } from "./read-user-message.ts";
 
-/** The system refuses to hold many descriptors that nobody takes. */
+/** The system limits descriptors in transit. */
 const MAX_IN_FLIGHT = 32;
 
 export interface UserChannelEvents {
@@ -18,12 +18,12 @@ export interface UserChannelEvents {
 }
 
 /**
- * The channel to the server of a user. What comes from there is as untrusted as the user: it is bounded and checked,
- * which Node's own channel between programs does not do.
+ * The channel to a user's server. Messages from there are as untrusted as the user: they are bounded and checked, which
+ * Node's own channel between programs does not do.
  */
 export class UserChannel {
   readonly #socket: Socket;
-  /** Passes descriptors: Node can neither send them over a socket of its own, nor receive them. */
+  /** Passes descriptors: Node can neither send them over its own sockets, nor receive them. */
   readonly #handover: number;
   readonly #events: UserChannelEvents;
   /** Connections that wait until others have been taken, with their sockets. */
@@ -35,7 +35,7 @@ export class UserChannel {
   /** Resolves when everything that the other side has sent was taken, and it has closed. */
   readonly ended = this.#ended.promise;
 
-  /** Throws a CapabilityError if there are no descriptors for it. */
+  /** Throws a CapabilityError without free descriptors. */
   constructor(events: UserChannelEvents) {
     const messages = openSocketPair();
     let handover: { own: number; childs: number };
@@ -95,28 +95,24 @@ export class UserChannel {
       sendDescriptor(this.#handover, next.fd);
       this.send(next.message);
     } catch (error) {
-      this.#fail(messageOf(error));
+      // The other side is gone; how its program ended says more than that, and follows.
+      if (error instanceof CapabilityError && error.errno === "EPIPE") this.close();
+      else this.#fail(messageOf(error));
     } finally {
       closeSync(next.fd);
     }
   }
 
   #listen(): void {
-    const reader = new FrameReader({
+    const events: FrameEvents = {
       admit: ({ kind, length }) => {
         if (kind !== "message" || length > MAX_USER_MESSAGE_BYTES) throw notAMessage();
         return undefined;
       },
       frame: ({ text }) => this.#take(text),
-    });
-    this.#socket.on("data", (chunk: Buffer) => {
-      try {
-        void reader.read(chunk);
-      } catch (error) {
-        this.#fail(messageOf(error));
-      }
-    });
-    // Its end is what matters, and follows.
+    };
+    readFrames(this.#socket, events, (error) => this.#fail(messageOf(error)));
+    // Its end follows, and that is what matters.
     this.#socket.on("error", () => {});
     this.#socket.on("close", () => {
       this.close();

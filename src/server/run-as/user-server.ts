@@ -15,47 +15,54 @@ import type { AuditOptions } from "../settings/server-options.ts";
 import type { RequestObservers } from "../wire/request-observers.ts";
 import type { ServerLimits } from "../settings/limits.ts";
 import type { ServerObserver } from "../settings/observer.ts";
-import { findBundle } from "../wire/own-bundle.ts";
+import { requireBundle } from "../wire/own-bundle.ts";
 import { ReportRelay } from "./report-relay.ts";
 import { StallWatch } from "./stall-watch.ts";
 import type { FromUserServer, SharedOptions, UserSettings, UserState } from "./messages.ts";
 import { type AdmittedClient, RelayedClient } from "./relayed-client.ts";
 import { UserChannel } from "./user-channel.ts";
-import { UserControlGroup } from "./user-control-group.ts";
+import { createUserControlGroup } from "./user-control-group.ts";
 
 const PROGRAM = "user-server.js";
-/** How long the server of a user stays without anything to do. */
+/** How long an idle user's server stays. */
 const IDLE_MS = 60_000;
 /** Time from the start to the first sign of life. */
 const START_TIMEOUT_MS = 30_000;
-/** Time to end, besides what its processes are given. */
+/** Time for its end, in addition to that of its processes. */
 const END_TIMEOUT_MS = 5_000;
-/** Time for what it sent before it ended. */
+/** Time for messages it sent before it ended. */
 const LAST_WORDS_MS = 1_000;
 const MAX_STDERR_CHARACTERS = 2_000;
 
-export interface UserServerOptions {
+/** Shared by all users' servers. */
+export interface UserServerSurroundings {
+  /** Options of the server itself. */
   readonly shared: SharedOptions & { readonly limits: ServerLimits };
   readonly files: ServerFiles;
-  readonly audit: { readonly log: Audit; readonly onFailure: AuditOptions["onFailure"] } | undefined;
+  readonly audit: Audit | undefined;
+  readonly onFailure: AuditOptions["onFailure"];
+  readonly logger: Logger;
+  /** The groups that users' servers run in. */
+  readonly controlGroups: ControlGroups;
+  readonly ports: () => readonly number[];
+}
+
+export interface UserServerOptions extends UserServerSurroundings {
   /** Observes what happens, as the audit log does. */
   readonly observer: ServerObserver | undefined;
   /** Observers of requests. */
   readonly requests: RequestObservers;
-  readonly logger: Logger;
-  readonly controlGroups: ControlGroups;
-  readonly ports: () => readonly number[];
   /** A client of it has said whether the whole server is to get no new work. */
   cordon(isCordoned: boolean): void;
-  /** It has had nothing to do for some time. */
+  /** It has been idle for some time. */
   idle(): void;
-  /** It serves nobody any more. May be called twice. */
+  /** It no longer serves anyone. May be called twice. */
   failed(): void;
-  /** Nothing of it is left. */
+  /** It has ended completely. */
   ended(): void;
 }
 
-/** The server of one user, in a program of its own. */
+/** The server of one user, in its own program. */
 export class UserServer {
   readonly uid: number;
   /** Rejects with a CapabilityError if it cannot serve. */
@@ -70,12 +77,13 @@ export class UserServer {
   readonly #exited = createDeferred<void>();
   readonly #drained = createDeferred<void>();
   readonly #timer: NodeJS.Timeout;
-  readonly #group: UserControlGroup | undefined;
+  /** Ends its control group, if it has one. */
+  readonly #endGroup: (() => Promise<void>) | undefined;
   #stderr = "";
   /** Why it cannot serve. */
   #fault: string | undefined;
   #isAuditFailing = false;
-  /** From when it is ready. */
+  /** Set once it is ready. */
   #stallWatch: StallWatch | undefined;
   #isClosing = false;
 
@@ -84,18 +92,11 @@ export class UserServer {
     this.uid = account.uid;
     this.#account = account;
     this.#options = options;
-    this.#reports = new ReportRelay({
-      user: account.name,
-      audit: options.audit?.log,
-      observer: options.observer,
-      requests: options.requests,
-      logger: options.logger,
-      connection: (number) => this.#clients.get(number)?.observed,
-    });
+    this.#reports = new ReportRelay(account.name, options, (number) => this.#clients.get(number)?.observed);
     this.ready = this.#ready.promise;
     // Clients learn of it when they connect.
     this.ready.catch(() => {});
-    const program = findProgram();
+    const program = requireBundle(PROGRAM, "nothing can be run as another user");
     this.#channel = new UserChannel({
       message: (message) => this.#take(message),
       failed: (reason) => this.#fail(reason),
@@ -105,7 +106,7 @@ export class UserServer {
     const { pid } = this.#child;
     // Before it starts anything.
     const { controlGroups: groups, logger } = options;
-    this.#group = pid === undefined ? undefined : UserControlGroup.create(pid, account, { groups, logger });
+    this.#endGroup = pid === undefined ? undefined : createUserControlGroup(pid, account, { groups, logger });
     this.#timer = setTimeout(() => this.#fail("it did not start in time"), START_TIMEOUT_MS);
     this.#channel.send({ kind: "settings", settings: this.#settings() });
   }
@@ -124,7 +125,7 @@ export class UserServer {
     return count;
   }
 
-  /** Throws a CapabilityError if there are no descriptors for it. */
+  /** Throws a CapabilityError without free descriptors. */
   accept(transport: Transport, client: AdmittedClient): void {
     const { own, childs } = openSocketPair();
     const relayed = new RelayedClient(transport, new Socket({ fd: own }), {
@@ -188,29 +189,22 @@ export class UserServer {
     await settledWithin(this.#exited.promise, END_TIMEOUT_MS);
   }
 
-  /** Without the right to signal it, losing its server ends it. */
+  /** Without the right to signal it, disconnecting ends it. */
   #kill(): void {
     this.#child.kill("SIGKILL");
     this.#channel.close();
   }
 
   #settings(): UserSettings {
-    const { shared, files, audit, observer } = this.#options;
+    const { shared, files, audit, onFailure, observer } = this.#options;
     const { limits, sandbox, requireSandbox, keepProcesses, concurrentRequests, version } = shared;
-    const given = {
-      limits,
-      sandbox,
-      requireSandbox,
-      keepProcesses,
-      concurrentRequests,
-      version,
-    };
+    const options = { limits, sandbox, requireSandbox, keepProcesses, concurrentRequests, version };
     return {
       account: this.#account,
-      options: Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)),
+      options: Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)),
       files,
       cwd: process.cwd(),
-      audit: audit && (audit.onFailure === undefined ? {} : { onFailure: audit.onFailure }),
+      audit: audit && (onFailure === undefined ? {} : { onFailure }),
       isObserved: observer !== undefined,
       idleMs: IDLE_MS,
     };
@@ -222,7 +216,7 @@ export class UserServer {
     });
     child.on("error", (error) => {
       this.#fail(messageOf(error));
-      // Nothing was started that could end.
+      // Nothing was started, so nothing will end.
       if (child.pid === undefined) void this.#close("");
     });
     child.on("close", (code, signal) => void this.#close(`it ended with ${signal ?? `code ${code}`}`));
@@ -274,9 +268,9 @@ export class UserServer {
   #abandon(reason: string): void {
     clearTimeout(this.#timer);
     this.#stallWatch?.close();
-    const error = new CapabilityError("OS_ERROR", `nothing can be run as ${this.#account.name}: ${reason}`);
+    const error = new CapabilityError("OS_ERROR", `cannot run anything as ${this.#account.name}: ${reason}`);
     this.#ready.reject(error);
-    for (const client of this.#clients.values()) client.lost(error.message, this.#options.audit?.log);
+    for (const client of this.#clients.values()) client.lost(error.message, this.#options.audit);
     this.#options.failed();
   }
 
@@ -291,27 +285,18 @@ export class UserServer {
     this.#abandon(reason);
     this.#reports.lost();
     this.#options.ended();
-    await this.#group?.end();
+    await this.#endGroup?.();
     this.#exited.resolve();
   }
 }
 
-function findProgram(): string {
-  const program = findBundle(PROGRAM);
-  if (program !== undefined) return program;
-  throw new CapabilityError(
-    "UNSUPPORTED",
-    `nothing can be run as another user: ${PROGRAM} is missing; build the package`,
-  );
-}
-
-/** It begins as the user of this program, without anything that is open or set here. */
+/** It begins as the user of this program, without any of its open descriptors and settings. */
 function start(program: string, descriptors: readonly [number, number]): ChildProcess {
   withholdInheritedDescriptors();
   return spawn(process.execPath, [program], {
     cwd: "/",
     env: {},
-    // A session of its own, which no terminal's signals reach.
+    // A new session, out of reach of terminal signals.
     detached: true,
     stdio: ["ignore", "ignore", "pipe", ...descriptors],
   });

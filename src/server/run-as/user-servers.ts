@@ -1,40 +1,23 @@
 import { CapabilityError, messageOf } from "../../base/errors.ts";
-import type { Logger } from "../../base/logger.ts";
-import type { ControlGroups } from "../../capabilities/process/ending/control-groups.ts";
-import type { ServerFiles } from "../../capabilities/sandbox/view/server-files.ts";
 import { findAccount, type NumberedAccount } from "../../native/account.ts";
 import type { Transport } from "../../transport/transport.ts";
-import type { Audit } from "../audit/audit.ts";
-import type { AuditOptions } from "../settings/server-options.ts";
 import type { Cordon } from "../settings/cordon.ts";
 import { RequestObservers } from "../wire/request-observers.ts";
 import { methods } from "../../protocol/index.ts";
 import { combineObservers, type ServerObserver } from "../settings/observer.ts";
-import type { ServerLimits } from "../settings/limits.ts";
-import type { SharedOptions, UserState } from "./messages.ts";
+import type { UserState } from "./messages.ts";
 import type { RunAs } from "../access/run-as.ts";
-import type { AdmittedClient } from "./relayed-client.ts";
-import { UserServer } from "./user-server.ts";
+import { type AdmittedClient, SERVER_FAILED } from "./relayed-client.ts";
+import { UserServer, type UserServerSurroundings } from "./user-server.ts";
 
 /** Each takes about 60 MB. */
 const MAX_USERS = 64;
-/** How often the servers of users learn whether the audit log can be written. */
+/** How often users' servers learn whether the audit log can be written. */
 const AUDIT_CHECK_MS = 100;
-/** WebSocket's code for an error of the server. */
-const SERVER_FAILED = 1011;
 
-export interface UserServersOptions {
-  /** Options of the server itself. */
-  readonly shared: SharedOptions & { readonly limits: ServerLimits };
-  readonly files: ServerFiles;
-  readonly audit: Audit | undefined;
-  readonly onFailure: AuditOptions["onFailure"];
-  /** Besides the audit log. */
+export interface UserServersOptions extends UserServerSurroundings {
+  /** Observers besides the audit log. */
   readonly observers: readonly ServerObserver[];
-  readonly logger: Logger;
-  /** For those that the servers of users run in. */
-  readonly controlGroups: ControlGroups;
-  readonly ports: () => readonly number[];
   /** Is shared with the servers of users. */
   readonly cordon: Cordon;
   /** The server is busy until the returned function is called. */
@@ -42,15 +25,15 @@ export interface UserServersOptions {
 }
 
 /**
- * Serves clients as other users. Each user has a server of its own in a program of its own, which is that user and
- * nobody else, so that the system itself decides what it can do. This program only passes messages on.
+ * Serves clients as other users. Each user has its own server in a program that runs as that user only, so that the
+ * system itself decides what it can do. This program only forwards messages.
  */
 export class UserServers {
   readonly #options: UserServersOptions;
   readonly #observer: ServerObserver | undefined;
   #knownRequests: RequestObservers | undefined;
   readonly #servers = new Map<number, UserServer>();
-  /** Those that end. */
+  /** Servers that are ending. */
   readonly #ending = new Set<Promise<void>>();
   #auditTimer: NodeJS.Timeout | undefined;
   #isClosed = false;
@@ -76,7 +59,7 @@ export class UserServers {
     return this.#sum((server) => server.connectionsOf(principal));
   }
 
-  /** As they last reported, a moment ago. */
+  /** State as last reported, a moment ago. */
   state(): UserState {
     return {
       sessions: this.#sum(({ state }) => state.sessions),
@@ -121,12 +104,15 @@ export class UserServers {
     if (known !== undefined) return known;
     if (this.#isClosed) throw new CapabilityError("OS_ERROR", "the server is closing");
     if (this.#servers.size >= MAX_USERS)
-      throw new CapabilityError("LIMIT_REACHED", `clients run as ${MAX_USERS} users already`);
+      throw new CapabilityError("LIMIT_REACHED", `clients already run as ${MAX_USERS} users`);
     if (Object.keys(methods).some((method) => this.#requests.of(method).hooks?.veto !== undefined))
       throw new CapabilityError("UNSUPPORTED", "an observer with a veto cannot be asked for another user");
     // The list of users may have changed since.
     if (findAccount(account.name)?.uid !== account.uid)
-      throw new CapabilityError("NOT_FOUND", `the user ${account.name} has gone or has another number now`);
+      throw new CapabilityError(
+        "NOT_FOUND",
+        `the user ${account.name} is gone or has a different user ID now`,
+      );
     const server = this.#start(account);
     this.#servers.set(account.uid, server);
     return server;
@@ -138,17 +124,12 @@ export class UserServers {
   }
 
   #start(account: NumberedAccount): UserServer {
-    const { shared, files, audit, onFailure, logger, controlGroups, ports, enter, cordon } = this.#options;
+    const { shared, audit, enter, cordon } = this.#options;
     const leave = enter();
     const server = new UserServer(account, {
-      shared,
-      files,
-      audit: audit && { log: audit, onFailure },
+      ...this.#options,
       observer: this.#observer,
       requests: this.#requests,
-      logger,
-      controlGroups,
-      ports,
       cordon: (isCordoned) => cordon.set(isCordoned),
       idle: () => {
         if (server.connections === 0) this.#end(server, shared.limits.shutdownGraceMs);
@@ -170,7 +151,7 @@ export class UserServers {
     this.#retire(server, server.close(graceMs));
   }
 
-  /** From now on, new connections of the user get another one. */
+  /** From now on, new connections of the user get another server. */
   #retire(server: UserServer, ending: Promise<void>): void {
     if (this.#servers.get(server.uid) === server) this.#servers.delete(server.uid);
     const ended = ending.finally(() => this.#ending.delete(ended));

@@ -2,7 +2,7 @@ import { lstatSync, mkdirSync, rmSync, symlinkSync } from "node:fs";
 import { afterEach, expect, it } from "vitest";
 import { claimOwnServerDirectory } from "./claim-own-server-directory.ts";
 
-/** A user of no system, so that the place is nobody else's. */
+/** A user that does not exist, so that the directory is unused. */
 const STRANGER = 1_900_000_000 + process.pid;
 const PLACE = `/tmp/exec-server-${STRANGER}`;
 

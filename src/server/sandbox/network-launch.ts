@@ -5,15 +5,15 @@ import { NetworkRules } from "../../capabilities/network-proxy/network-rules.ts"
 import type { NetworkProxyConfig } from "../../protocol/network.ts";
 import type { ProcessStart } from "../../protocol/process.ts";
 
-/** Longest process id about which a client is asked, in bytes. */
+/** Maximum length in bytes of a process id about which a client is asked. */
 const MAX_ASKED_ID_BYTES = 256;
 
-/** The proxy that a start asks for. */
+/** The proxy that a start requests. */
 export interface NetworkLaunch {
   readonly rules: NetworkRules;
   readonly allowLocal: boolean;
   readonly socks: boolean;
-  /** The client is asked about what the rules do not allow, and has this long. */
+  /** How long the client has to decide about hosts that the rules do not allow. */
   readonly askTimeoutMs: number | undefined;
 }
 
@@ -39,9 +39,9 @@ export function networkLaunch({ processId, networkProxy }: ProcessStart): Networ
 
 function refuseUnsupported({ enabled, credentialMasking, unixSockets }: NetworkProxyConfig): void {
   if (!enabled) throw invalidConfig("executor-local network proxy launch requires an enabled proxy");
-  // Without it the process would see what is to be hidden from it.
+  // Without it, the process would see what must be hidden from it.
   if (credentialMasking === true) throw invalidConfig("credential masking is not supported by this executor");
-  // No proxy of Linux leads to Unix sockets, so there is nothing more to do with them.
+  // On Linux, proxies do not reach Unix sockets, so they are only checked.
   const allowed = Object.entries(unixSockets ?? {}).filter(([, access]) => access === "allow");
   allowed.forEach(([path], index) => {
     if (isAbsolute(path) && !path.includes("\0")) return;

@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { temporaryDirectory } from "../../../test/fixtures/temporary-directory.ts";
 import { silentLogger } from "../../base/logger.ts";
 import { viewOf } from "../../capabilities/sandbox/view/view-of.ts";
-import { parseTokens } from "../access/token-file.ts";
+import { parseTokens, rightsFormat } from "../access/token-file.ts";
 import { operatorPolicy } from "./operator-policy.ts";
 
 const CONTEXT = { temporaryDirectory: undefined, logger: silentLogger, hiddenPaths: [], fsRoots: [] };
@@ -33,7 +33,9 @@ describe("the links of an operator's policy", () => {
     const policy = policyFor(name);
     if (name === "work/out") renameSync(at(name), at("aside"));
     symlinkSync("../other", at(name));
-    expect(() => viewOf(policy)).toThrow(`${at(name)} has become a symbolic link since the policy was read`);
+    expect(() => viewOf(policy)).toThrow(
+      `${at(name)} has become a symbolic link since the server read the policy`,
+    );
   });
 });
 
@@ -42,7 +44,7 @@ describe("a token table", () => {
     `[[token]]\nname = "${name}"\nsha256 = "${name.repeat(64)}"\n${rights}\n`;
   const sandboxed = (path: string): string =>
     `preset = "sandboxed"\npolicy = { write = [${JSON.stringify(at(path))}] }`;
-  const parse = (...tokens: string[]) => parseTokens("tokens.toml", tokens.join(""), CONTEXT);
+  const parse = (...tokens: string[]) => parseTokens("tokens.toml", tokens.join(""), rightsFormat(CONTEXT));
   const withRoots = () => `preset = "files"\nroots = [${JSON.stringify(at("work"))}]`;
 
   it.each([

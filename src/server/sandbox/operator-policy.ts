@@ -15,8 +15,8 @@ import { type Sandbox, sandboxContext } from "../../protocol/sandbox-options.ts"
 import { sandboxPolicy } from "./sandbox-context.ts";
 
 /**
- * The policy for all clients of a server, or of a token, which `name` names. Relative paths start at the server's own directory: clients choose those of
- * their processes. Throws a UsageError for a sandbox that makes no sense.
+ * The policy for all clients of a server, or of a token, which `name` names. Relative paths start at the server's own
+ * directory, because clients choose those of their processes. Throws a UsageError for an invalid sandbox.
  */
 export function operatorPolicy(
   sandbox: Sandbox,
@@ -69,7 +69,7 @@ function settle(policy: SandboxPolicy): SandboxPolicy {
   return { ...policy, files: { ...policy.files, rules } };
 }
 
-/** They are not granted, which an operator who misspelled one would be long in finding out. */
+/** They are not granted; without a warning, a misspelling would be hard to find. */
 function warnOfMissing(policy: SandboxPolicy, logger: Logger): void {
   for (const { rules } of ruleSets(policy))
     for (const rule of rules)

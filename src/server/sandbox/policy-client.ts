@@ -4,9 +4,11 @@ import { type NotificationParams, type ServerParams, serverMethods } from "../..
 import { HIGH_WATER_BYTES } from "../../transport/transport.ts";
 import type { Peer } from "../wire/peer.ts";
 
-/** Time that a client has for an answer beyond the time that it was given to decide. */
+/** Time for an answer in addition to the decision time. */
 const ANSWER_GRACE_MS = 5_000;
-/** Unanswered questions of a session. More are answered with no, like those that nobody answers. */
+/**
+ * Maximum number of unanswered questions of a session. Further ones are answered with no, like those without an answer.
+ */
 const MAX_QUESTIONS = 256;
 const MAX_REASON_BYTES = 1024;
 
@@ -22,7 +24,7 @@ export class PolicyClient {
     this.#peer = peer;
   }
 
-  /** No valid answer means no. So does a client that is not connected, or goes. */
+  /** Anything but a valid answer means no, and so does a client that is not connected or disconnects. */
   async ask(
     processId: string,
     { protocol, host, port }: Attempt,
@@ -31,14 +33,14 @@ export class PolicyClient {
     const peer = this.#peer();
     if (peer === undefined || peer.ended || this.#questions >= MAX_QUESTIONS) return NO;
     this.#questions += 1;
-    const given = new AbortController();
-    const cancel = after(timeoutMs + ANSWER_GRACE_MS, () => given.abort());
+    const overdue = new AbortController();
+    const cancel = after(timeoutMs + ANSWER_GRACE_MS, () => overdue.abort());
     const params: ServerParams<"network/policyRequest"> = { processId, request: { protocol, host, port } };
     try {
       const answer = await peer.request(
         "network/policyRequest",
         params,
-        AbortSignal.any([signal, given.signal]),
+        AbortSignal.any([signal, overdue.signal]),
       );
       return decisionOf(answer);
     } catch {

@@ -11,7 +11,7 @@ import { maxOpenFiles } from "../../native/resource-limits.ts";
 import type { NetworkLaunch } from "./network-launch.ts";
 import type { PolicyClient } from "./policy-client.ts";
 
-/** Ports inside a sandbox, whose network is its own. */
+/** Ports inside a sandbox, which has its own network. */
 const INNER_PORTS = { http: 48_080, socks: 48_081 } as const;
 /** Time for a sandbox to be built. */
 const LISTENERS_TIMEOUT_MS = 30_000;

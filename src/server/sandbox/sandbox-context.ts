@@ -1,6 +1,6 @@
 import { invalidParams } from "../wire/refusals.ts";
 import { CapabilityError, RpcError } from "../../base/errors.ts";
-import { ForeignPathError, PathUriError } from "../../base/file-uri.ts";
+import { PathUriError } from "../../base/file-uri.ts";
 import {
   dependsOnDirectory,
   type PolicyEntry,
@@ -16,25 +16,21 @@ import type {
   SandboxContext,
   SpecialPath,
 } from "../../protocol/sandbox.ts";
-import { pathFromParam } from "../wire/path-param.ts";
+import { decodePath, pathFromParam } from "../wire/path-param.ts";
 
 /** The request that brings a context. */
 export type SandboxSubject =
   | {
       readonly kind: "process";
-      /** Its working directory, for contexts that have none. It is checked after the context. */
+      /** Its working directory, for contexts without one. It is checked after the context. */
       readonly cwd: () => string;
       /** TMPDIR of its environment. */
       readonly temporaryDirectory: string | undefined;
     }
   | { readonly kind: "files"; readonly temporaryDirectory: string | undefined };
 
-/** Files are somebody else's affair. */
+/** Leaves files as they are. */
 const NO_NETWORK: SandboxPolicy = { files: "unrestricted", network: "restricted" };
-
-function withoutNetwork(permissions: PermissionProfile): boolean {
-  return permissions.type === "external" && permissions.network === "restricted";
-}
 
 /** Ten times what a sandbox can mount. */
 const MAX_CONTEXT_PATHS = 10_000;
@@ -42,8 +38,8 @@ const MAX_CONTEXT_PATHS = 10_000;
 type Managed = Extract<PermissionProfile, { type: "managed" }>;
 
 /**
- * The policy that a context asks for; undefined if it asks for nothing. Codes, texts and the order of checks are those
- * of the wire: a process and a file call word the same fault differently.
+ * The policy that a context requests; undefined if it requests none. Codes, texts and the order of checks are those of
+ * the wire: a process and a file call word the same fault differently.
  */
 export function sandboxPolicy(context: SandboxContext, subject: SandboxSubject): SandboxPolicy | undefined {
   const count = countPaths(context);
@@ -59,7 +55,8 @@ export function sandboxPolicy(context: SandboxContext, subject: SandboxSubject):
     const workspaceRoots = rootsOf(context).map((uri) => native(uri, unprepared("workspace root")));
     const wanted = managed === undefined ? undefined : permissionsOf(managed, unprepared("permission path"));
     const cwd = policyCwd ?? subject.cwd();
-    if (wanted === undefined) return withoutNetwork(permissions) ? NO_NETWORK : undefined;
+    if (wanted === undefined)
+      return permissions.type === "external" && permissions.network === "restricted" ? NO_NETWORK : undefined;
     refuseLandlock(context, wanted, invalidParams);
     return resolvePolicy(wanted, {
       cwd,
@@ -95,7 +92,7 @@ function unprepared(part: string): MakeError {
   return (why) => invalidParams(`failed to prepare process sandbox: invalid sandbox ${part}: ${why}`);
 }
 
-/** A policy context stands in for the outer values, and has no roots unless it names them. */
+/** A policy context replaces the outer values, and has no roots unless it names them. */
 function cwdOf({ cwd, policyContext }: SandboxContext): string | undefined {
   return policyContext?.cwd ?? cwd ?? undefined;
 }
@@ -104,7 +101,7 @@ function rootsOf({ workspaceRoots, policyContext }: SandboxContext): readonly st
   return (policyContext ? policyContext.workspaceRoots : workspaceRoots) ?? [];
 }
 
-/** How many paths a context names. Entries that stand for every workspace root multiply. */
+/** Number of paths in a context. Entries that stand for every workspace root multiply. */
 export function countPaths(context: SandboxContext): number {
   const { permissions, workspaceRoots, temporaryDirectories, policyContext } = context;
   const entries =
@@ -120,7 +117,7 @@ export function countPaths(context: SandboxContext): number {
   );
 }
 
-/** What is not a path at all is refused first, wherever it is, used or not. */
+/** Values that are not paths at all are refused first, wherever they are, used or not. */
 function decodePaths(context: SandboxContext): void {
   const { permissions, cwd, workspaceRoots, userHomeDir, temporaryDirectories, policyContext } = context;
   const uris = [cwd, userHomeDir, policyContext?.cwd];
@@ -134,19 +131,13 @@ function decodePaths(context: SandboxContext): void {
       pathFromParam(uri);
     } catch (error) {
       if (error instanceof PathUriError) throw invalidParams(error.message);
-      // Anything else depends on how it is used.
+      // Other faults depend on how the path is used.
     }
   }
 }
 
 function native(uri: string, fail: MakeError): string {
-  let path: string | Uint8Array;
-  try {
-    path = pathFromParam(uri);
-  } catch (error) {
-    if (error instanceof ForeignPathError) throw fail(error.message);
-    throw error;
-  }
+  const path = decodePath(uri, ({ message }) => fail(message));
   if (typeof path !== "string") throw fail(`'${uri}' is not UTF-8, which a sandbox requires`);
   return path;
 }

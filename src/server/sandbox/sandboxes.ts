@@ -1,5 +1,5 @@
 import { CapabilityError, RpcError } from "../../base/errors.ts";
-import { type Logger, silentLogger } from "../../base/logger.ts";
+import type { Logger } from "../../base/logger.ts";
 import type { FileView } from "../../capabilities/sandbox/view/file-view.ts";
 import type { Confinement } from "../../capabilities/sandbox/sandbox.ts";
 import {
@@ -16,10 +16,10 @@ import { dataOf } from "../../rpc/error-wire.ts";
 import { claimOwnServerDirectory } from "./claim-own-server-directory.ts";
 import { sandboxPolicy, type SandboxSubject } from "./sandbox-context.ts";
 
-/** Files are somebody else's affair. */
+/** Leaves files as they are. */
 const PROXIED: SandboxPolicy = { files: "unrestricted", network: "proxied" };
 
-/** What confinement depends on. */
+/** The client properties that confinement depends on. */
 interface Client {
   readonly rights: { readonly sandbox?: SandboxPolicy };
 }
@@ -34,32 +34,27 @@ export interface SandboxesOptions {
   readonly logger?: Logger | undefined;
 }
 
-/** Decides how requests are confined: the one door between a request and what it starts or opens. */
+/** Decides how requests are confined: the single gate between a request and what it starts or opens. */
 export class Sandboxes {
-  readonly #files: ServerFiles;
-  readonly #operator: SandboxPolicy | undefined;
-  readonly #isRequired: boolean;
-  readonly #logger: Logger;
+  readonly #options: SandboxesOptions;
   #hasWarned = false;
 
-  constructor({ files, operator, isRequired = false, logger = silentLogger }: SandboxesOptions) {
-    this.#files = files;
-    this.#operator = operator;
-    this.#isRequired = isRequired;
-    this.#logger = logger;
+  constructor(options: SandboxesOptions) {
+    this.#options = options;
   }
 
   /** Out of reach in every sandbox. */
   get files(): ServerFiles {
     const directory = claimOwnServerDirectory();
-    if (directory === undefined) return this.#files;
-    return { ...this.#files, maskedPaths: [...(this.#files.maskedPaths ?? []), directory] };
+    const { files } = this.#options;
+    if (directory === undefined) return files;
+    return { ...files, maskedPaths: [...(files.maskedPaths ?? []), directory] };
   }
 
   /**
-   * Undefined if the request is not confined. A `proxied` one with a context is, whatever its profile. What is confined,
-   * for whatever reason, has the proxy as its network then.
-   * Throws for a context that is invalid or cannot be enforced, and for a missing one if it is required.
+   * Undefined if the request is not confined. A `proxied` one with a context is, whatever its profile. If it is
+   * confined, for whatever reason, the proxy is its network. Throws for a context that is invalid or cannot be
+   * enforced, and for a missing one if it is required.
    */
   policy(
     { rights }: Client,
@@ -69,13 +64,14 @@ export class Sandboxes {
   ): SandboxPolicy | undefined {
     const wanted =
       context === undefined || context === null ? undefined : clientPolicy(context, subject, proxied);
-    if (wanted === undefined && this.#isRequired)
+    if (wanted === undefined && this.#options.isRequired)
       throw new CapabilityError(
         "PERMISSION_DENIED",
-        "this server requires a sandbox: the request brings none that confines it",
+        "this server requires a sandbox: the request does not bring one that confines it",
       );
-    const given = this.given(rights);
-    const policy = given === undefined ? wanted : narrow(given, wanted ?? (proxied ? PROXIED : undefined));
+    const imposed = this.imposed(rights);
+    const policy =
+      imposed === undefined ? wanted : narrow(imposed, wanted ?? (proxied ? PROXIED : undefined));
     if (policy !== undefined) this.#warnOnce();
     return policy;
   }
@@ -84,38 +80,41 @@ export class Sandboxes {
   #warnOnce(): void {
     if (this.#hasWarned) return;
     this.#hasWarned = true;
-    for (const path of filesInSharedDirectories(this.#files))
-      this.#logger.warn(
-        "sandboxes cannot hide the directory of this file of the server: a program that runs in one can read what is " +
-          "put into its place; move the file to a directory of its own",
+    const { files, logger } = this.#options;
+    for (const path of filesInSharedDirectories(files))
+      logger?.warn(
+        "sandboxes cannot hide the directory of this file of the server: a sandboxed program can read whatever is " +
+          "put in its place; move the file to its own directory",
         { path },
       );
   }
 
-  /** What confines a client whatever it asks for: the policy of the server, and that of its token. */
-  given({ sandbox }: Client["rights"]): SandboxPolicy | undefined {
-    return this.#operator === undefined ? sandbox : narrow(this.#operator, sandbox);
+  /** A client's confinement whatever it requests: the policy of the server, and that of its token. */
+  imposed({ sandbox }: Client["rights"]): SandboxPolicy | undefined {
+    const { operator } = this.#options;
+    return operator === undefined ? sandbox : narrow(operator, sandbox);
   }
 
   /** Throws if the server itself must not reach other machines for a client. */
   checkNetwork({ rights }: Client): void {
     if (rights.sandbox !== undefined && rights.sandbox.network !== "enabled")
-      throw new CapabilityError("PERMISSION_DENIED", "the policy of this client has no network");
-    if (this.#operator === undefined || this.#operator.network === "enabled") return;
-    throw new CapabilityError("PERMISSION_DENIED", "the sandbox of this server has no network");
+      throw new CapabilityError("PERMISSION_DENIED", "this client's policy allows no network");
+    const { operator } = this.#options;
+    if (operator === undefined || operator.network === "enabled") return;
+    throw new CapabilityError("PERMISSION_DENIED", "this server's sandbox allows no network");
   }
 
   /** The same for connections of any kind, which no sandbox would confine. */
   checkTcp(client: Client): void {
     this.checkNetwork(client);
-    if (!this.#isRequired) return;
+    if (!this.#options.isRequired) return;
     throw new CapabilityError(
       "PERMISSION_DENIED",
       "this server requires a sandbox, and tcp/connect has none",
     );
   }
 
-  /** A policy as the disk is now. A policy with patterns takes time, and keeps nobody waiting. */
+  /** Applies a policy to the disk's current state. A policy with patterns takes time, but does not block others. */
   confinement(policy: SandboxPolicy): Confinement | Promise<Confinement> {
     const options = { files: this.files };
     const confine = (view: FileView): Confinement => ({ view, network: policy.network });

@@ -28,7 +28,7 @@ it.each([
 
 it("without a token, processes in a sandbox and other users are kept out; with one, it decides alone", async () => {
   const server = createServerFor(new OwnListeners(), {});
-  const given = (options: Parameters<typeof admissionFor>[1], authenticator?: Authenticator) => {
+  const admissionChecks = (options: Parameters<typeof admissionFor>[1], authenticator?: Authenticator) => {
     const admission = admissionFor(server, options, {
       authenticator,
       requiresCertificate: false,
@@ -36,9 +36,9 @@ it("without a token, processes in a sandbox and other users are kept out; with o
     });
     return ["authenticate", "exclude", "excludeUser"].filter((name) => name in admission);
   };
-  expect(given({})).toEqual(["exclude", "excludeUser"]);
-  expect(given({ allowLocalUsers: true })).toEqual(["exclude"]);
-  expect(given({}, tokenHolder())).toEqual(["authenticate"]);
+  expect(admissionChecks({})).toEqual(["exclude", "excludeUser"]);
+  expect(admissionChecks({ allowLocalUsers: true })).toEqual(["exclude"]);
+  expect(admissionChecks({}, tokenHolder())).toEqual(["authenticate"]);
   await server.close();
 });
 

@@ -9,17 +9,17 @@ import type { Credential } from "../access/credential.ts";
 import { refuseOtherUser } from "../access/local-users.ts";
 import { checkedOrigin, publicHost } from "../access/origins.ts";
 import { certificatePrincipal } from "../access/principal.ts";
-import { LoginLog } from "../access/refused-logins.ts";
+import { RefusalLog } from "../access/refusal-log.ts";
 import type { Console } from "../console/console.ts";
 import { FULL_RIGHTS } from "../access/rights.ts";
 
-/** Whom a server admits. */
+/** A server's admission policy. */
 export interface AdmissionPolicy {
   /** Who may connect. Default: everyone who can reach the server and has a client certificate, if one is required. */
   readonly authentication?: AuthenticationPolicy | undefined;
   /**
-   * URLs by which clients reach the server besides its own address, for example through a proxy. A request for any other
-   * host is refused, so that no web page can reach the server under a name of its own.
+   * URLs with which clients reach the server besides its own address, for example through a proxy. A request for any
+   * other host is refused, so that web pages cannot reach the server under a name of their own.
    */
   readonly publicUrls?: readonly string[] | undefined;
   /** Origins whose pages may connect, exactly as browsers send them: `https://example.com`. Default: none. */
@@ -31,9 +31,9 @@ export interface AdmissionPolicy {
   readonly allowLocalUsers?: boolean | undefined;
 }
 
-/** What an admission depends on besides the policy. */
+/** The context of admission besides the policy. */
 export interface Surroundings {
-  /** Of the policy's authentication. */
+  /** Made from the policy's authentication. */
   readonly authenticator: Authenticator | undefined;
   readonly requiresCertificate: boolean;
   /** Whether only this machine's users can connect. */
@@ -41,10 +41,11 @@ export interface Surroundings {
   readonly console?: Console | undefined;
 }
 
-/** Refusals that whoever decides them does not log. */
+/** Causes of refusals that are not logged where they are decided. */
 const UNLOGGED: ReadonlySet<RefusalCause> = new Set(["origin", "host", "limit", "request"]);
+const NOT_ACCEPTED = "a connection was not accepted";
 
-/** How a transport applies the policy for a server. Throws a UsageError for a policy that cannot be applied. */
+/** Admission rules for a transport. Throws a UsageError for a policy that cannot be applied. */
 export function admissionFor(
   server: ObservedServer,
   {
@@ -52,16 +53,15 @@ export function admissionFor(
     allowOrigins,
     allowLocalUsers,
     limits,
-    logger,
+    logger = silentLogger,
   }: Omit<AdmissionPolicy, "authentication"> & ServerOptions,
   { authenticator, requiresCertificate, isLocal, console }: Surroundings,
 ): AdmissionOptions<Credential> {
-  const log = new LoginLog(logger ?? silentLogger);
-  // Strangers who send anything at all must not keep lines about users, or about the server's limits, out of the log.
-  const strangers = new LoginLog(logger ?? silentLogger);
-  const limited = new LoginLog(logger ?? silentLogger);
-  const notAccepted = (by: LoginLog, reason: string, from: string | undefined): void =>
-    by.warn("a connection was not accepted", { reason, ...(from === undefined ? {} : { from }) });
+  const users = new RefusalLog(logger);
+  // Refused peers that send anything at all must not crowd lines about users, or about the server's limits, out of the
+  // log.
+  const strangers = new RefusalLog(logger);
+  const limited = new RefusalLog(logger);
   const maxMessageBytes = limits?.maxMessageBytes;
   const decide =
     authenticator === undefined
@@ -74,20 +74,20 @@ export function admissionFor(
     ...(console === undefined
       ? {}
       : { site: console, authenticatePage: (presented) => console.admit(presented) }),
-    // With a token, a sandbox does not get in: no policy shows it the secret.
+    // With a token, sandboxed programs cannot get in: policies never show them the secret.
     ...(authenticator === undefined
       ? { exclude: (ends) => server.exclude(ends), excludeUnix: (fd) => server.excludeUnix(fd) }
       : {}),
-    // Asynchronous, because there may be no descriptor to look it up.
+    // Asynchronous, because the lookup may have to wait for a descriptor.
     ...(asksForUser
-      ? { excludeUser: async (ends) => (isLocal(ends) ? refuseOtherUser(ends, log) : undefined) }
+      ? { excludeUser: async (ends) => (isLocal(ends) ? refuseOtherUser(ends, users) : undefined) }
       : {}),
     refused: (connection) => {
       const { cause, reason, from } = connection;
-      if (UNLOGGED.has(cause)) notAccepted(cause === "limit" ? limited : strangers, reason, from);
+      if (UNLOGGED.has(cause)) (cause === "limit" ? limited : strangers).refused(reason, from, NOT_ACCEPTED);
       server.observer?.refused?.(connection);
     },
-    failed: (reason, from) => notAccepted(from === undefined ? limited : strangers, reason, from),
+    failed: (reason, from) => (from === undefined ? limited : strangers).refused(reason, from, NOT_ACCEPTED),
     ...(maxMessageBytes === undefined ? {} : { maxMessageBytes }),
     maxPendingConnections: limits?.maxPendingConnections,
     handshakeTimeoutMs: limits?.handshakeTimeoutMs,
@@ -100,7 +100,7 @@ export function admissionFor(
   };
 }
 
-/** Nobody stays connected longer than the certificate is valid that was shown, whatever else was. */
+/** A connection never outlives the presented certificate, whatever other credentials it has. */
 function untilCertificateEnds(authenticate: Authenticate): Authenticate {
   return async (presented) => {
     const answer = await authenticate(presented);

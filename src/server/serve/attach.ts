@@ -9,7 +9,7 @@ import { rightsContext } from "../access/rights-context.ts";
 import { createServerFor, type ObservedServer, type Server } from "./server.ts";
 import type { ServerOptions } from "../settings/server-options.ts";
 
-/** On which path of an HTTP server to serve, and whom to admit. */
+/** The path of an HTTP server to serve on, and the admission policy. */
 export interface AttachOptions extends ServerOptions, Omit<AdmissionPolicy, "allowLocalUsers"> {
   /** Path of the WebSocket. Default: `/exec`. */
   readonly path?: string;
@@ -19,7 +19,7 @@ export interface AttachOptions extends ServerOptions, Omit<AdmissionPolicy, "all
 
 /** A server that is attached to an HTTP server. */
 export interface AttachedServer extends Server, AsyncDisposable {
-  /** Leaves the HTTP server, kills all processes and closes every connection. The HTTP server goes on. */
+  /** Detaches from the HTTP server, kills all processes and closes every connection. The HTTP server keeps running. */
   close(): Promise<void>;
 }
 
@@ -34,12 +34,12 @@ export function attach(http: HttpServer, options: AttachOptions): AttachedServer
   if (isAttached(http, path)) throw new UsageError(`a server is attached to \`${path}\` already`);
   if (authentication === undefined && !insecureNoAuth)
     throw new UsageError(
-      "refusing to attach without authentication: anyone who reaches the HTTP server could run commands here; set authentication, or insecureNoAuth to do it all the same",
+      "refusing to attach without authentication: anyone who reaches the HTTP server could run commands here; set authentication, or insecureNoAuth to do so anyway",
     );
   const listeners = new OwnListeners();
   const table = authentication?.mode === "token-table" ? [resolve(authentication.path)] : [];
   const files = { hiddenPaths: table };
-  // Whatever is given must be a policy: nothing else may leave the server open.
+  // Any given value must be a policy: nothing else may leave the server open.
   const authenticator =
     authentication === undefined
       ? undefined

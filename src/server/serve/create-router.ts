@@ -1,29 +1,23 @@
 import { findCodexHome } from "../../capabilities/host/codex-home.ts";
 import { readHostInfo } from "../../capabilities/host/host-info.ts";
 import type { Environment } from "../../capabilities/process/env-policy.ts";
-import type { ProcessStarter } from "../../capabilities/process/process-starter.ts";
 import { Router } from "../../rpc/router.ts";
+import { checkRights } from "../access/check-rights.ts";
 import type { ClientConnection } from "../clients/client-connection.ts";
-import type { Cordon } from "../settings/cordon.ts";
-import { describeEnvironment } from "./environment-info.ts";
-import { listExtensions } from "./extensions.ts";
+import { describeEnvironment, listExtensions } from "./environment-info.ts";
 import { commandHandlers } from "../clients/command-v0-handlers.ts";
 import { consoleHandlers, type ConsoleLinks } from "../console/console-handlers.ts";
 import { discoveryHandlers } from "../files/discovery-handlers.ts";
 import { environmentConfigHandlers } from "../files/environment-config-handlers.ts";
-import { environmentHandlers } from "./environment-handlers.ts";
 import { fileHandlers } from "../files/file-handlers.ts";
 import { httpHandlers } from "../network/http-handlers.ts";
 import { processHandlers } from "../clients/process-handlers.ts";
 import { processAttachHandlers } from "../clients/attach-handlers.ts";
 import { processExtensionHandlers } from "../clients/process-extension-handlers.ts";
-import { serverHandlers } from "./server-handlers.ts";
-import { serverOperationHandlers } from "./operation-handlers.ts";
+import { type ServerFacts, serverHandlers } from "./server-handlers.ts";
 import { sessionHandlers } from "../clients/session-handlers.ts";
 import { tcpHandlers } from "../network/tcp-handlers.ts";
 import type { KeptProcesses } from "../sessions/kept-processes.ts";
-import type { ServerLimits } from "../settings/limits.ts";
-import type { Audit } from "../audit/audit.ts";
 import { Locations } from "../files/locations.ts";
 import { confinedDiscoveryHandlers } from "../files/confined/confined-discovery.ts";
 import { confinedFileHandlers } from "../files/confined/confined-files.ts";
@@ -31,47 +25,25 @@ import { FileHelpers } from "../files/confined/file-helpers.ts";
 import { filePolicies, filePolicy } from "../files/confined/file-policy.ts";
 import type { Sandboxes } from "../sandbox/sandboxes.ts";
 import type { ProcessNetworks } from "../sandbox/process-network.ts";
-import type { ServerState } from "../settings/server-state.ts";
-import type { SessionRegistry } from "../sessions/session-registry.ts";
+
+/** The dependencies of a server's handlers. */
+export interface RouterParts extends ServerFacts {
+  readonly environment: Environment;
+  readonly kept: KeptProcesses;
+  /** Whether clients may keep processes. */
+  readonly keepsProcesses: boolean;
+  readonly sandboxes: Sandboxes;
+  readonly networks: ProcessNetworks;
+  /** Whether to announce capabilities that need a sandbox. */
+  readonly hasSandbox: boolean;
+  readonly version: string | undefined;
+  /** Undefined if it is not served. */
+  readonly console: ConsoleLinks | undefined;
+}
 
 /** Every method that a server answers. Throws a UsageError if a file root is not a directory. */
-export function createRouter({
-  environment,
-  limits,
-  sessions,
-  kept,
-  keepsProcesses,
-  starter,
-  sandboxes,
-  networks,
-  hasSandbox,
-  version,
-  connections,
-  console,
-  state,
-  audit,
-  cordon,
-}: {
-  environment: Environment;
-  limits: ServerLimits;
-  sessions: SessionRegistry;
-  kept: KeptProcesses;
-  /** Whether clients may keep processes. */
-  keepsProcesses: boolean;
-  starter: ProcessStarter;
-  sandboxes: Sandboxes;
-  networks: ProcessNetworks;
-  /** Whether to announce what needs a sandbox. */
-  hasSandbox: boolean;
-  version: string | undefined;
-  /** How many there are now. */
-  connections: () => number;
-  /** Undefined if it is not served. */
-  console: ConsoleLinks | undefined;
-  state: () => ServerState;
-  audit: Audit | undefined;
-  cordon: Cordon;
-}): Router<ClientConnection> {
+export function createRouter(parts: RouterParts): Router<ClientConnection> {
+  const { environment, limits, sessions, kept, keepsProcesses, starter, sandboxes, console } = parts;
   const host = readHostInfo(environment);
   const codexHome = findCodexHome(environment, host.homeDirectory);
   const locations = new Locations(limits.fsRoots);
@@ -92,14 +64,7 @@ export function createRouter({
   const confinement = { locations, helpers, policyOf };
   const handlers = {
     ...sessionHandlers(() => environmentInfo),
-    ...environmentHandlers(() => environmentInfo),
-    ...processHandlers({
-      environment,
-      limits,
-      sandboxes,
-      networks,
-      kept: keepsProcesses ? kept : undefined,
-    }),
+    ...processHandlers({ ...parts, kept: keepsProcesses ? kept : undefined }),
     ...processAttachHandlers({ sessions, kept }),
     ...processExtensionHandlers({ sessions, kept, allowServerScope: limits.allowServerScope }),
     ...confinedFileHandlers(fileHandlers(locations), confinement),
@@ -108,19 +73,18 @@ export function createRouter({
     ...confinedDiscoveryHandlers(discoveryHandlers(codexHome, locations), confinement),
     ...environmentConfigHandlers(codexHome, locations, {
       helpers,
-      policyOf: ({ rights }) => filePolicy(sandboxes.given(rights), sandboxes.files),
+      policyOf: ({ rights }) => filePolicy(sandboxes.imposed(rights), sandboxes.files),
     }),
     ...commandHandlers(starter, limits, sandboxes),
-    ...serverHandlers({ sessions, starter, connections, cordon, allowServerScope: limits.allowServerScope }),
+    ...serverHandlers(parts),
     ...(console === undefined ? {} : consoleHandlers(console)),
-    ...serverOperationHandlers({ sessions, limits, state, audit, cordon }),
   };
   const extensions = listExtensions(handlers).filter(
     (extension) => keepsProcesses || extension !== "process/start.keep",
   );
-  const environmentInfo = describeEnvironment(host, { extensions, hasSandbox, version });
+  const environmentInfo = describeEnvironment(host, { ...parts, extensions });
   return new Router<ClientConnection>(handlers, {
     gate: (client, family) => client.gate(family),
-    door: (client, request) => client.permit(request),
+    authorize: ({ credential }, request) => checkRights(credential, request),
   });
 }

@@ -1,22 +1,50 @@
 import { availableParallelism, loadavg } from "node:os";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { ConnectionError, UsageError } from "../../base/errors.ts";
+import { pause } from "../../base/deadlines.ts";
+import { ConnectionError, messageOf, UsageError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import { natsOptions } from "../../fleet/address.ts";
 import type { Admission } from "../../fleet/answer-dials.ts";
+import type { FleetAddress } from "../../fleet/fleet-address.ts";
 import { checkLabels } from "../../fleet/labels.ts";
 import { type Condition, Membership } from "../../fleet/membership.ts";
 import { NatsBus } from "../../fleet/nats-bus.ts";
+import { isAway } from "../../fleet/open-failure.ts";
 import { checkExecutorId } from "../../fleet/subjects.ts";
 import type { Authenticator } from "../access/authentication.ts";
-import { LoginLog } from "../access/refused-logins.ts";
+import { RefusalLog } from "../access/refusal-log.ts";
 import type { ObservedServer } from "./server.ts";
-import type { FleetOptions } from "./fleet-options.ts";
 
 const MAX_SLOTS = 100_000;
+const FIRST_WAIT_MS = 250;
+const LONGEST_WAIT_MS = 5_000;
+/** Interval for logging that NATS is still unreachable. */
+const COMPLAINT_MS = 60_000;
 
-/** What joining depends on. */
-export interface JoinSurroundings {
+/** The fleet that a server joins, and as what. */
+export interface FleetOptions extends Omit<FleetAddress, "inbox"> {
+  /** Name of this executor: up to 64 letters, digits, `-` and `_`. A newer executor of the same name replaces it. */
+  readonly id: string;
+  /**
+   * Labels by which clients choose executors. Names and values have letters, digits and `. _ / -`, values also `: @ +`.
+   */
+  readonly labels?: Readonly<Record<string, string>>;
+  /**
+   * How many processes it should run at a time; a hint for clients that choose an executor. Default: its number of
+   * cores.
+   */
+  readonly slots?: number;
+  /**
+   * Whether to keep trying if NATS cannot be reached at the start. The server starts in the meantime, or waits if it
+   * listens nowhere else. Default: false, starting fails.
+   */
+  readonly keepTrying?: boolean;
+  /** A newer executor of the same name has joined: this one has left the fleet for good. */
+  readonly replaced?: () => void;
+}
+
+/** The context of joining. */
+interface JoinSurroundings {
   readonly authenticator: Authenticator | undefined;
   readonly logger: Logger;
   readonly version: string | undefined;
@@ -30,8 +58,84 @@ export interface JoinedFleet {
   leave(): Promise<void>;
 }
 
+/** Joins a fleet. If NATS is away and the options allow it, later: `waits` says whether to resolve only then. */
+export async function enterFleet(
+  server: ObservedServer,
+  options: FleetOptions,
+  surroundings: JoinSurroundings & { readonly waits: boolean },
+): Promise<JoinedFleet> {
+  const join = (): Promise<JoinedFleet> => joinFleet(server, options, surroundings);
+  const { logger, waits } = surroundings;
+  try {
+    return await join();
+  } catch (error) {
+    if (options.keepTrying !== true || !isAway(error)) throw error;
+    logger.warn("cannot join the fleet yet", { id: options.id, reason: messageOf(error) });
+  }
+  const joinedFleet = new LateJoin(join, { id: options.id, logger, isPatient: !waits });
+  if (waits) await joinedFleet.joined;
+  return joinedFleet;
+}
+
+interface LateJoinOptions {
+  readonly id: string;
+  readonly logger: Logger;
+  /** Whether to keep trying even if NATS answers, but refuses. */
+  readonly isPatient: boolean;
+}
+
+/** Joins as soon as NATS is there. */
+class LateJoin implements JoinedFleet {
+  /** Settles when it no longer tries. */
+  readonly joined: Promise<void>;
+  readonly #over = new AbortController();
+  #joinedFleet: JoinedFleet | undefined;
+
+  constructor(join: () => Promise<JoinedFleet>, options: LateJoinOptions) {
+    this.joined = this.#try(join, options);
+    // It need not be awaited, so it must not be an unhandled rejection.
+    this.joined.catch(() => {});
+  }
+
+  announce(): void {
+    this.#joinedFleet?.announce();
+  }
+
+  async leave(): Promise<void> {
+    this.#over.abort();
+    await this.#joinedFleet?.leave();
+  }
+
+  async #try(join: () => Promise<JoinedFleet>, { id, logger, isPatient }: LateJoinOptions): Promise<void> {
+    let complainedAt = performance.now();
+    let complaint: string | undefined;
+    for (let wait = FIRST_WAIT_MS; ; wait = Math.min(2 * wait, LONGEST_WAIT_MS)) {
+      await pause(wait, this.#over.signal);
+      if (this.#over.signal.aborted) return;
+      try {
+        const joinedFleet = await join();
+        if (this.#over.signal.aborted) {
+          await joinedFleet.leave();
+          return;
+        }
+        this.#joinedFleet = joinedFleet;
+        logger.info("joined the fleet", { id });
+        return;
+      } catch (error) {
+        if (!isPatient && !isAway(error)) throw error;
+        const reason = messageOf(error);
+        const now = performance.now();
+        if (isAway(error) ? now - complainedAt < COMPLAINT_MS : reason === complaint) continue;
+        complainedAt = now;
+        complaint = reason;
+        logger.warn("cannot join the fleet yet", { id, reason });
+      }
+    }
+  }
+}
+
 /** Makes a server part of a fleet. Resolves when it can be dialled. */
-export async function joinFleet(
+async function joinFleet(
   server: ObservedServer,
   options: FleetOptions,
   { authenticator, logger, version, maxMessageBytes }: JoinSurroundings,
@@ -40,7 +144,7 @@ export async function joinFleet(
   checkLabels(options.labels ?? {});
   checkSlots(options.slots);
   const bus = await NatsBus.open({ ...natsOptions(options), name: `exec-server ${options.id}` });
-  const denials = new LoginLog(logger);
+  const denials = new RefusalLog(logger);
   let refusal: string | undefined;
   let denied: string | undefined;
   let hasLeft = false;
@@ -50,13 +154,13 @@ export async function joinFleet(
     },
     reconnected: () => {
       refusal = undefined;
-      logger.warn("connected to the fleet again", { id: options.id });
+      logger.warn("reconnected to the fleet", { id: options.id });
     },
     // Reported for each attempt, several times a second.
     refused: (reason) => {
       if (reason === refusal) return;
       refusal = reason;
-      logger.warn("the fleet cannot be joined again yet", { id: options.id, reason });
+      logger.warn("cannot rejoin the fleet yet", { id: options.id, reason });
     },
     denied: (subject) => {
       denied ??= subject;
@@ -64,7 +168,7 @@ export async function joinFleet(
       denials.warn("NATS does not permit this executor to use a subject", { id: options.id, subject });
     },
     ended: (reason) => {
-      if (!hasLeft) logger.error("the fleet is lost for good", { id: options.id, reason });
+      if (!hasLeft) logger.error("the connection to the fleet is lost for good", { id: options.id, reason });
     },
   });
   const cores = availableParallelism();
@@ -104,7 +208,7 @@ export async function joinFleet(
     await leave();
     throw error;
   }
-  // A denial comes before the answer to the flush, but is reported in a later step.
+  // A denial arrives before the answer to the flush, but is reported in a later turn.
   await nextTurn();
   if (denied === undefined) return { announce: () => membership.announce(), leave };
   await leave();

@@ -2,7 +2,7 @@ import { isIP, isIPv4 } from "node:net";
 import { UsageError } from "../../base/errors.ts";
 import { socketPathOf } from "../../base/socket-url.ts";
 
-/** Where a server can be reached. */
+/** A server's listen address. */
 export type ListenAddress =
   | { readonly kind: "stdio" }
   /** Nowhere: clients come over a fleet. */
@@ -13,8 +13,8 @@ export type ListenAddress =
 const MAX_PORT = 65_535;
 
 /**
- * The address that a `listen` of `serve`, or a `--listen`, stands for. Throws a UsageError for any other text; `name`
- * says in it what was given.
+ * The address in a `listen` of `serve`, or a `--listen`. Throws a UsageError for any other text; `name` describes the
+ * option in it.
  */
 export function parseListenUrl(url: string, name = "listen URL"): ListenAddress {
   if (typeof url !== "string") throw new UsageError(`a ${name} must be text, not ${typeof url}`);

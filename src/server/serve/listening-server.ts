@@ -12,14 +12,14 @@ export interface ListeningServer extends Server, AsyncDisposable {
   readonly closed: Promise<void>;
   /**
    * A link to the web console for a browser of the user who runs this program. It works once, within the hour. With
-   * authentication it holds nothing, and the page asks for a token. Undefined if the console is not served.
+   * authentication it is only the address, and the page asks for a token. Undefined if the console is not served.
    */
   consoleLink(): string | undefined;
   /** Stops listening, kills all processes and closes every connection. */
   close(): Promise<void>;
 }
 
-/** What distinguishes one listening server from another. */
+/** The properties in which listening servers differ. */
 interface Listening {
   readonly url: string;
   readonly consoleLink?: () => string | undefined;
@@ -34,7 +34,7 @@ export function listeningServer(
   { url, consoleLink = () => undefined, draining, stop }: Listening,
 ): ListeningServer {
   const closed = createDeferred<void>();
-  // Not every program waits for it; `close` rejects, too.
+  // Programs need not wait for it; `close` rejects, too.
   closed.promise.catch(() => {});
   const close = (): Promise<void> => {
     const stopping = stop();

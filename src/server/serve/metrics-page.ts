@@ -6,8 +6,8 @@ import type { ServerMetrics } from "../metrics/server-metrics.ts";
 import { sharedCalls } from "../wire/shared-calls.ts";
 
 /**
- * The page for scrapers. What formats it is loaded only by servers that have it. `localPreset` is that of clients without
- * authentication.
+ * The page for scrapers. Only servers that have it load the code that formats it. `localPreset` is that of clients
+ * without authentication.
  */
 export async function metricsPage(
   metrics: ServerMetrics,
@@ -16,7 +16,7 @@ export async function metricsPage(
 ): Promise<Page> {
   const { Exposition } = await import("../metrics/exposition.ts");
   const exposition = new Exposition(metrics, () => server.state(), server.audit);
-  // One takes milliseconds, and a client can ask for thousands at once.
+  // A scrape takes milliseconds, and a client can request thousands at once.
   const text = sharedCalls(() => exposition.text());
   return {
     isProtected: true,
@@ -26,7 +26,7 @@ export async function metricsPage(
   };
 }
 
-/** Figures of all clients are not for those who may see only some files, or a sandbox. */
+/** A client that may see only some files, or a sandbox, must not see the figures of all clients. */
 function refuseScrape(preset: Preset): string | undefined {
   if (preset === "full" || preset === "observe") return undefined;
   return `the preset ${preset} may not read the metrics; full and observe may`;

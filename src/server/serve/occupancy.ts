@@ -31,7 +31,7 @@ export class Occupancy {
   #rest(): void {
     if (this.#idle === undefined) return;
     this.#timer = setTimeout(this.#idle.call, this.#idle.afterMs);
-    // What listens keeps the program alive, not the wait for its end.
+    // The listeners keep the program alive, not this timer.
     this.#timer.unref();
   }
 }

@@ -10,7 +10,7 @@ export function requestLog(logger: Logger): ServerObserver {
         method: shorten(method),
         ms: Math.round(1000 * (performance.now() - startedAtMs)) / 1000,
         session: connection.session,
-        // Messages may repeat what a client sent, such as the id of a session, which opens it.
+        // Messages may repeat what a client sent, such as a session id, which gives access to the session.
         ...(error === undefined ? {} : { code: error.code }),
         ...(traceparent === undefined ? {} : { traceparent }),
       });

@@ -115,7 +115,7 @@ class Service {
     });
     const { cordon } = this.#server;
     cordon.watch(() => {
-      // The parent knows what it has said itself.
+      // The parent already knows its own changes.
       if (cordon.isCordoned !== this.#isCordoned)
         parent.send({ kind: "cordon", isCordoned: cordon.isCordoned });
     });
@@ -152,8 +152,8 @@ class Service {
     const { number, principal, tokenName, resumable, from } = connection;
     try {
       // It runs as that user already.
-      const { runAs: _, ...given } = connection.rights;
-      const rights = createRights(given, { ...rightsContext(this.#options, this.#files), cwd: this.#cwd });
+      const { runAs: _, ...options } = connection.rights;
+      const rights = createRights(options, { ...rightsContext(this.#options, this.#files), cwd: this.#cwd });
       const credential = { principal, rights, ...(tokenName === undefined ? {} : { name: tokenName }) };
       this.#server.accept(transport, {
         resumable,
@@ -178,7 +178,7 @@ class Service {
   }
 }
 
-/** What a login would set, and nothing of the server's own. */
+/** Variables that a login would set, and nothing of the server's own. */
 function environmentOf({ name, home, shell = "/bin/sh" }: NumberedAccount): Environment {
   return { HOME: home, USER: name, LOGNAME: name, SHELL: shell, PATH: SEARCH_PATH };
 }

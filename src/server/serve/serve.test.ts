@@ -69,7 +69,7 @@ describe("a server that cannot start leaves nothing open", () => {
     expect(await timersLeft()).toBe(0);
   });
 
-  it("nor does one on somebody else's HTTP server", async () => {
+  it("nor does one on someone else's HTTP server", async () => {
     const http = createServer();
     expect(() => attach(http, { authentication: table()!, limits: { maxSessions: -1 } })).toThrow();
     expect(await timersLeft()).toBe(0);

@@ -3,29 +3,31 @@ import { CapabilityError, UsageError } from "../../base/errors.ts";
 import { silentLogger } from "../../base/logger.ts";
 import { OwnListeners } from "../../capabilities/network-proxy/own-listeners.ts";
 import { describeErrno } from "../../native/os-error.ts";
+import { openStdioTransport } from "../../transport/stdio.ts";
 import { listenWebSocket, type WebSocketListener } from "../../transport/websocket/websocket-server.ts";
 import { admissionFor, type AdmissionPolicy } from "./admission.ts";
 import { Console, type ConsoleOptions } from "../console/console.ts";
 import { type Authenticator, createAuthenticator } from "../access/authentication.ts";
-import { LoginLog } from "../access/refused-logins.ts";
+import { RefusalLog } from "../access/refusal-log.ts";
 import { rightsContext } from "../access/rights-context.ts";
 import { formatListenUrl, isExposed, type ListenAddress, parseListenUrl } from "./listen-address.ts";
 import { metricsPage } from "./metrics-page.ts";
-import type { FleetOptions } from "./fleet-options.ts";
-import type { JoinedFleet } from "./join-fleet.ts";
+import type { FleetOptions, JoinedFleet } from "./join-fleet.ts";
+import type { RelayOptions } from "./join-relay.ts";
+import type { RelayExecutor } from "../../relay/executor.ts";
 import { ServerMetrics } from "../metrics/server-metrics.ts";
 import { type ListeningServer, listeningServer } from "./listening-server.ts";
-import { serveStdio } from "./serve-stdio.ts";
 import { createServerFor, type ObservedServer } from "./server.ts";
 import type { ServerOptions } from "../settings/server-options.ts";
 import { type ServerTls, TlsFiles } from "../access/tls-files.ts";
 
-/** Where a server listens, and whom it admits. */
+/** Listen address and admission policy of a server. */
 export interface ServeOptions extends ServerOptions, AdmissionPolicy {
   /**
    * `ws://IP:PORT`, where port 0 picks a free port, `wss://IP:PORT` with `tls`, `unix:///PATH` for a socket that only
    * this user can connect to, `stdio` for one client on stdin and stdout of this program, which must not be used for
-   * anything else, or `none` for a server that is reached over its `fleet` alone. Default: `ws://127.0.0.1:0`.
+   * anything else, or `none` for a server that is reached only through its `fleet` or `relay`. Default:
+   * `ws://127.0.0.1:0`.
    */
   readonly listen?: string;
   /** Certificates, for `wss://`. */
@@ -38,10 +40,16 @@ export interface ServeOptions extends ServerOptions, AdmissionPolicy {
    */
   readonly console?: boolean | ConsoleOptions;
   /**
-   * Joins a fleet, in which clients reach this server over NATS. It needs `authentication`, because everyone who reaches
+   * Joins a fleet, in which clients reach this server over NATS. It needs `authentication`, because anyone who reaches
    * NATS could connect. Default: none.
    */
   readonly fleet?: FleetOptions;
+  /**
+   * Registers with a relay, through which clients reach this server. The relay decides who they are: they have the rights
+   * of clients without a token. If clients reach the server nowhere else, it waits until the relay can be reached.
+   * Default: none.
+   */
+  readonly relay?: RelayOptions;
   /** Allows an address that other machines can reach without authentication. Default: false. */
   readonly insecureNoAuth?: boolean;
 }
@@ -53,8 +61,10 @@ export interface ServeOptions extends ServerOptions, AdmissionPolicy {
 export async function serve(options: ServeOptions = {}): Promise<ListeningServer> {
   const { listen = "ws://127.0.0.1:0", authentication, tls, insecureNoAuth = false } = options;
   const address = parseListenUrl(listen);
-  if (address.kind === "none" && options.fleet === undefined)
-    throw new UsageError("a server that listens nowhere needs a fleet: set fleet, or an address");
+  if (address.kind === "none" && options.fleet === undefined && options.relay === undefined)
+    throw new UsageError(
+      "a server that listens nowhere needs a fleet or a relay: set fleet or relay, or an address",
+    );
   const isSecure = address.kind === "websocket" && address.isSecure;
   if (isSecure && tls === undefined)
     throw new UsageError("wss:// needs a certificate and its key: set tls.cert and tls.key");
@@ -62,16 +72,16 @@ export async function serve(options: ServeOptions = {}): Promise<ListeningServer
   const isOpen = authentication === undefined && tls?.clientCa === undefined;
   if (isExposed(address) && isOpen && !insecureNoAuth)
     throw new UsageError(
-      `refusing to listen on \`${listen}\` without authentication: anyone who reaches it could run commands here; set authentication, or insecureNoAuth to do it all the same`,
+      `refusing to listen on \`${listen}\` without authentication: anyone who reaches it could run commands here; set authentication, or insecureNoAuth to do so anyway`,
     );
   if (options.fleet !== undefined && authentication === undefined && !insecureNoAuth)
     throw new UsageError(
-      "refusing to join a fleet without authentication: anyone who reaches NATS could run commands here; set authentication, or insecureNoAuth to do it all the same",
+      "refusing to join a fleet without authentication: anyone who reaches NATS could run commands here; set authentication, or insecureNoAuth to do so anyway",
     );
   if (address.kind === "stdio") {
-    if (authentication !== undefined || options.fleet !== undefined)
+    if (authentication !== undefined || options.fleet !== undefined || options.relay !== undefined)
       throw new UsageError(
-        "stdio takes no authentication and no fleet: the only client is the program that started this one",
+        "stdio takes no authentication, no fleet and no relay: the only client is the program that started this one",
       );
     return serveStdio(options);
   }
@@ -105,16 +115,18 @@ export async function serve(options: ServeOptions = {}): Promise<ListeningServer
   let authenticator: Authenticator | undefined;
   let server: ObservedServer | undefined;
   let joinedFleet: JoinedFleet | undefined;
+  let executor: RelayExecutor | undefined;
   let listener: WebSocketListener | undefined;
   let unwatch: (() => void) | undefined;
   const stop = async (): Promise<void> => {
     unwatch?.();
     authenticator?.close();
     await Promise.all([listener?.close(), server?.close()]);
+    executor?.close();
     await joinedFleet?.leave();
   };
   try {
-    // Whatever is given must be a policy: nothing else may leave the server open.
+    // Any given value must be a policy: nothing else may leave the server open.
     authenticator =
       authentication === undefined
         ? undefined
@@ -125,15 +137,22 @@ export async function serve(options: ServeOptions = {}): Promise<ListeningServer
     await opened.prepare();
     if (options.fleet !== undefined) {
       // Only a fleet needs the NATS library.
-      const { enterFleet } = await import("./enter-fleet.ts");
-      const maxMessageBytes = options.limits?.maxMessageBytes;
-      const surroundings = { authenticator, logger, version: options.version, maxMessageBytes };
+      const { enterFleet } = await import("./join-fleet.ts");
       joinedFleet = await enterFleet(opened, options.fleet, {
-        ...surroundings,
+        authenticator,
+        logger,
+        version: options.version,
+        maxMessageBytes: options.limits?.maxMessageBytes,
         waits: address.kind === "none",
       });
     }
-    const log = new LoginLog(logger);
+    if (options.relay !== undefined) {
+      // Only a relay needs its cryptography.
+      const { joinRelay } = await import("./join-relay.ts");
+      const keepsTrying = address.kind !== "none" || options.fleet !== undefined;
+      executor = await joinRelay(opened, options.relay, { ...options, keepsTrying });
+    }
+    const log = new RefusalLog(logger);
     const localPreset = options.local?.preset ?? "full";
     listener =
       address.kind === "none"
@@ -146,19 +165,15 @@ export async function serve(options: ServeOptions = {}): Promise<ListeningServer
             ...(metrics === undefined
               ? {}
               : { pages: new Map([["/metrics", await metricsPage(metrics, opened, localPreset)]]) }),
-            ...admissionFor(
-              opened,
-              { ...options, observers },
-              {
-                authenticator,
-                requiresCertificate: tls?.clientCa !== undefined,
-                isLocal: () => !isExposed(address),
-                console,
-              },
-            ),
+            ...admissionFor(opened, options, {
+              authenticator,
+              requiresCertificate: tls?.clientCa !== undefined,
+              isLocal: () => !isExposed(address),
+              console,
+            }),
           });
     unwatch = files?.watch((renewed) => listener?.renewTls(renewed));
-    const url = listener?.url ?? `fleet:${options.fleet?.id}`;
+    const url = listener?.url ?? urlWithoutListener(options);
     console?.listensOn(url);
     if ("port" in address) listeners.add(Number(new URL(url).port));
     return listeningServer(opened, {
@@ -173,17 +188,43 @@ export async function serve(options: ServeOptions = {}): Promise<ListeningServer
   }
 }
 
+/** Serves the one client on stdin and stdout of this program, and ends with it. */
+async function serveStdio(options: ServerOptions): Promise<ListeningServer> {
+  // The server ends with its client, and nothing it runs would be kept.
+  const server = createServerFor(new OwnListeners(), { ...options, keepProcesses: false });
+  try {
+    await server.prepare();
+    const transport = openStdioTransport(options.limits?.maxMessageBytes);
+    const serving = listeningServer(server, { url: "stdio", stop: () => server.close() });
+    server.accept(transport, {
+      resumable: false,
+      from: "stdio",
+      // `closed` reports a failure.
+      ended: () => void serving.close().catch(() => {}),
+    });
+    return serving;
+  } catch (error) {
+    await server.close();
+    throw error;
+  }
+}
+
+/** Name of a server without a listener in messages. */
+function urlWithoutListener({ fleet, relay }: ServeOptions): string {
+  return fleet === undefined ? `relay:${relay?.environmentId}` : `fleet:${fleet.id}`;
+}
+
 function resolved(...paths: readonly (string | undefined)[]): string[] {
   return paths.flatMap((path) => (path === undefined ? [] : [resolve(path)]));
 }
 
-/** The error of the system with the address that was asked for. */
-function listenError(error: unknown, joinedFleet: ListenAddress): unknown {
+/** The system's error, with the requested address. */
+function listenError(error: unknown, address: ListenAddress): unknown {
   const { code, errno } = error as NodeJS.ErrnoException;
   if (code === undefined || typeof errno !== "number") return error;
   return new CapabilityError(
     "OS_ERROR",
-    `cannot listen on ${formatListenUrl(joinedFleet)}: ${describeErrno(code, Math.abs(errno))}`,
+    `cannot listen on ${formatListenUrl(address)}: ${describeErrno(code, Math.abs(errno))}`,
     { errno: code, cause: error },
   );
 }

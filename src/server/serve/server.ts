@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { ConnectionEnds } from "../../base/connection-ends.ts";
+import { settledWithin } from "../../base/deadlines.ts";
 import { isHeldOutside, isInOwnSandbox } from "../../capabilities/host/connection-owner.ts";
 import { peerProcess } from "../../native/peer-process.ts";
 import { OwnListeners } from "../../capabilities/network-proxy/own-listeners.ts";
@@ -7,22 +8,22 @@ import { ConnectionAdmission } from "../../native/descriptor-reserve.ts";
 import { assertCanServe } from "../../native/platform.ts";
 import type { Transport } from "../../transport/transport.ts";
 import type { Credential } from "../access/credential.ts";
-import { LoginLog } from "../access/refused-logins.ts";
+import { RefusalLog } from "../access/refusal-log.ts";
 import type { Audit } from "../audit/audit.ts";
 import { ClientConnection } from "../clients/client-connection.ts";
 import { ConnectionObservation } from "../wire/observation.ts";
 import { RequestObservers } from "../wire/request-observers.ts";
-import { TransportPeer } from "../wire/transport-peer.ts";
 import type { Cordon } from "../settings/cordon.ts";
 import { warnDeprecated } from "./deprecation.ts";
-import { limitError } from "../settings/limit-error.ts";
+import { limitError } from "../settings/limits.ts";
 import { combineObservers, type ServerObserver } from "../settings/observer.ts";
 import type { RunAs } from "../access/run-as.ts";
+import type { AdmittedClient } from "../run-as/relayed-client.ts";
 import { createServerCore, type ServerCore, type ServerParts } from "./server-core.ts";
 import type { ServerOptions } from "../settings/server-options.ts";
 import { numbersOf, type ServerState } from "../settings/server-state.ts";
 
-/** How often a server that ends looks whether anything still runs. */
+/** Interval of checks whether anything is still running while the server drains. */
 const DRAIN_CHECK_MS = 100;
 /** WebSocket's close code for a server that takes no more clients for the moment. */
 const TRY_AGAIN_LATER = 1013;
@@ -32,15 +33,15 @@ const SHUTDOWN_DEADLINE_MS = 2_000;
 export interface AcceptOptions {
   readonly resumable?: boolean;
   /**
-   * Whom the client acts for: it sees the kept processes of this principal and no others, and a session with a silent
-   * client is handed over only to the same principal. Default: the user that runs this program.
+   * The client's principal: it sees only the kept processes of this principal, and a session with a silent client is
+   * handed over only to the same principal. Default: the user that runs this program.
    */
   readonly principal?: string;
   /** @deprecated Use `principal`. It will be removed in 0.3.0. */
   readonly identity?: string;
   /** The same, and what the client may do, as `createAuthenticator` finds out. Default: everything. */
   readonly credential?: Credential;
-  /** Address of the client, for observers. Default: that of the transport. */
+  /** Address of the client, for observers. Default: the transport's. */
   readonly from?: string;
   readonly ended?: () => void;
 }
@@ -50,17 +51,17 @@ export interface Server {
   /** Why no further connection is accepted, or none with this credential; undefined if one is. */
   refusal(credential?: Credential): string | undefined;
   /**
-   * Resolves with the reason if a connection comes from inside one of this server's sandboxes, from where it could ask
-   * for a process outside. Undefined if there is none that could connect.
+   * Resolves with the reason if a connection comes from inside one of this server's sandboxes, from where it could
+   * start processes outside. Undefined if no sandbox could connect.
    */
   exclude(ends: ConnectionEnds): Promise<string | undefined> | undefined;
   /** `resumable: false` ends the session with its connection. A connection that is not accepted is closed. */
   accept(transport: Transport, options?: AcceptOptions): void;
-  /** What it does at this moment, for probes and figures. */
+  /** Its current activity, for probes and figures. */
   state(): ServerState;
   /**
-   * Admits no further connections. Resolves when no process runs, or after `drainTimeoutMs`; what is connected goes on
-   * until the server is closed.
+   * Admits no further connections. Resolves when no process is running, or after `drainTimeoutMs`; existing connections
+   * continue until the server is closed.
    */
   drain(): Promise<void>;
   /** Kills all processes, reports their exits, and closes every connection. */
@@ -72,7 +73,7 @@ export function createServer(options: ServerOptions = {}): Server {
   return createServerFor(new OwnListeners(), options);
 }
 
-/** The same for a server whose listeners are known, so that they can be kept from its processes. */
+/** The same for a server whose listeners are known, so that its processes cannot reach them. */
 export function createServerFor(
   listeners: OwnListeners,
   options: ServerOptions,
@@ -89,7 +90,7 @@ export interface ObservedServer extends Server {
   readonly cordon: Cordon;
   /** Like `exclude`, for an accepted Unix socket. */
   excludeUnix(descriptor: number): string | undefined;
-  /** `number` is that of the connection, if another program has given it one. */
+  /** `number` is the connection's, if another program has numbered it. */
   accept(transport: Transport, options?: AcceptOptions & { readonly number?: number }): void;
   /** Rejects if nothing can be done for clients as the user that the options name. */
   prepare(): Promise<void>;
@@ -98,7 +99,7 @@ export interface ObservedServer extends Server {
 class ExecServer implements ObservedServer {
   readonly #core: ServerCore;
   readonly #requestObservers: RequestObservers;
-  readonly #refusals: LoginLog;
+  readonly #refusals: RefusalLog;
   readonly #admission = new ConnectionAdmission();
   readonly #clients = new Set<ClientConnection>();
   readonly observer: ServerObserver | undefined;
@@ -119,7 +120,7 @@ class ExecServer implements ObservedServer {
     this.cordon = cordon;
     this.observer = combineObservers(observers);
     this.#requestObservers = new RequestObservers(observers);
-    this.#refusals = new LoginLog(logger);
+    this.#refusals = new RefusalLog(logger);
   }
 
   refusal(credential: Credential = this.#core.localCredential): string | undefined {
@@ -136,11 +137,9 @@ class ExecServer implements ObservedServer {
 
   exclude(ends: ConnectionEnds): Promise<string | undefined> | undefined {
     const { sandbox, users } = this.#core;
-    // What the servers of users run is not known here, only whether there are any.
+    // It is unknown what the users' servers run, only whether there are any.
     if (!sandbox.usesNetwork && !users.isRunning) return undefined;
-    return isHeldOutside(ends).then((outside) => {
-      return outside ? undefined : this.#refuseSandboxed({ ...ends });
-    });
+    return isHeldOutside(ends).then((outside) => (outside ? undefined : this.#refuseSandboxed({ ...ends })));
   }
 
   excludeUnix(descriptor: number): string | undefined {
@@ -150,13 +149,13 @@ class ExecServer implements ObservedServer {
       const pid = peerProcess(descriptor);
       if (pid === 0 || !isInOwnSandbox(pid)) return undefined;
     } catch {
-      // Without a free descriptor nobody can say who it is.
+      // Without a free descriptor, the peer cannot be identified.
     }
     return this.#refuseSandboxed({ from: "unix" });
   }
 
-  #refuseSandboxed(from: object): string {
-    this.#refusals.warn("a connection from inside a sandbox was refused", { ...from });
+  #refuseSandboxed(from: Readonly<Record<string, unknown>>): string {
+    this.#refusals.warn("a connection from inside a sandbox was refused", from);
     return "a process in a sandbox cannot connect to the server that runs it";
   }
 
@@ -172,7 +171,7 @@ class ExecServer implements ObservedServer {
       resumable = true,
       identity,
       principal = identity,
-      credential: given,
+      credential: presented,
       from,
       number,
       ended,
@@ -180,14 +179,14 @@ class ExecServer implements ObservedServer {
   ): void {
     if (identity !== undefined) warnDeprecated("AcceptOptions.identity", "principal", "0.3.0");
     const local = this.#core.localCredential;
-    const credential = given ?? (principal === undefined ? local : { ...local, principal });
+    const credential = presented ?? (principal === undefined ? local : { ...local, principal });
     const refused = this.refusal(credential);
     const address = (): string => from ?? transport.from ?? "unknown";
     if (refused === undefined) {
-      const options = { resumable, credential, address, number: number ?? this.#nextNumber(), ended };
+      const client = { resumable, credential, address, number: number ?? this.#nextNumber(), ended };
       const runAs = this.#otherUser(credential);
-      if (runAs === undefined) this.#serve(transport, options);
-      else this.#core.users.accept(transport, runAs, options);
+      if (runAs === undefined) this.#serve(transport, client);
+      else this.#core.users.accept(transport, runAs, client);
       return;
     }
     this.observer?.refused?.({ cause: "limit", reason: refused, from: address() });
@@ -243,71 +242,41 @@ class ExecServer implements ObservedServer {
     return this.#connections;
   }
 
-  #serve(
-    transport: Transport,
-    options: {
-      resumable: boolean;
-      credential: Credential;
-      address: () => string;
-      number: number;
-      ended: (() => void) | undefined;
-    },
-  ): void {
+  #serve(transport: Transport, { resumable, credential, address, number, ended }: AdmittedClient): void {
     const leave = this.#core.occupancy.enter();
-    const client = new ClientConnection((hooks) => new TransportPeer(transport, hooks), {
+    const observed =
+      this.observer &&
+      new ConnectionObservation(this.observer, this.#requestObservers, {
+        number,
+        from: address(),
+        principal: credential.principal,
+        tokenName: credential.name,
+      });
+    const client = new ClientConnection(transport, {
       ...this.#core.shared,
-      resumable: options.resumable,
-      credential: options.credential,
-      observed: this.#observe(options),
+      resumable,
+      credential,
+      observed,
       ended: () => {
         this.#clients.delete(client);
         leave();
-        options.ended?.();
+        ended?.();
       },
     });
     this.#clients.add(client);
     client.open();
   }
 
-  #observe({
-    credential,
-    address,
-    number,
-  }: {
-    credential: Credential;
-    address: () => string;
-    number: number;
-  }): ConnectionObservation | undefined {
-    if (this.observer === undefined) return undefined;
-    return new ConnectionObservation(this.observer, this.#requestObservers, {
-      number,
-      from: address(),
-      principal: credential.principal,
-      tokenName: credential.name,
-    });
-  }
-
   async #end(): Promise<void> {
     const { users, starter, sessions, kept, limits } = this.#core;
     const closed = users.close(limits.shutdownGraceMs);
     if (limits.shutdownGraceMs > 0) await starter.terminateAll(limits.shutdownGraceMs);
-    await withDeadline(sessions.endAll(kept.end()), SHUTDOWN_DEADLINE_MS);
+    // Failed work is done too; the next step kills whatever is left.
+    await settledWithin(sessions.endAll(kept.end()), SHUTDOWN_DEADLINE_MS);
     starter.killAll();
-    await withDeadline(starter.swept(), SHUTDOWN_DEADLINE_MS);
+    await settledWithin(starter.swept(), SHUTDOWN_DEADLINE_MS);
     for (const client of this.#clients) client.close();
     await closed;
     await this.audit?.close();
   }
-}
-
-function withDeadline(work: Promise<void>, deadlineMs: number): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, deadlineMs);
-    const done = (): void => {
-      clearTimeout(timer);
-      resolve();
-    };
-    // Failed work is done too; the next step kills whatever is left.
-    work.then(done, done);
-  });
 }

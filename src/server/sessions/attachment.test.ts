@@ -22,7 +22,7 @@ beforeEach(() => {
   sizes = [];
   forgotten = [];
   audience = new Audience(({ rows }) => void sizes.push(rows));
-  entry = { process: {}, audience, rights: FULL_RIGHTS } as unknown as ProcessEntry;
+  entry = { id: "k", process: {}, audience, rights: FULL_RIGHTS } as unknown as ProcessEntry;
   known = entry;
 });
 
@@ -32,14 +32,14 @@ function attach(mode?: "follow" | "control", connection: object = {}): Attachmen
     forget: (key: string) => forgotten.push(key) > 0,
   };
   return new Attachment(
-    { table, key: "k", entry },
+    { table, entry },
     mode === undefined ? undefined : { owner: "name:ann", mode, connection },
   );
 }
 
 it("a process of another session is followed, has no name, and is for nobody else", () => {
   const attached = attach();
-  expect([attached.isKept, attached.mode, attached.name]).toEqual([false, "follow", undefined]);
+  expect([attached.isKept, attached.mode]).toEqual([false, "follow"]);
   expect(attached.isFor(client("name:ann"))).toBe(false);
   attached.join();
   attached.typed();
@@ -50,7 +50,7 @@ it("a process of another session is followed, has no name, and is for nobody els
 
 it("a kept process is for whom it belongs to, and for others as far as they are granted", () => {
   const [followed, controlled] = [attach("follow"), attach("control")];
-  expect([followed.isKept, followed.mode, followed.name]).toEqual([true, "follow", "k"]);
+  expect([followed.isKept, followed.mode]).toEqual([true, "follow"]);
   const isFor = (who: ReturnType<typeof client>) => [followed.isFor(who), controlled.isFor(who)];
   expect(isFor(client("name:ann"))).toEqual([true, true]);
   expect(isFor(client("name:bob"))).toEqual([false, false]);

@@ -2,20 +2,19 @@ import type { ManagedProcess } from "../../capabilities/process/managed-process.
 import type { TerminalSize } from "../../native/spawn.ts";
 import { Watcher } from "./audience.ts";
 import type { ProcessEntry, ProcessTable } from "./process-table.ts";
-import { type KeptClient, modeFor } from "./kept-access.ts";
+import type { Party } from "../access/credential.ts";
+import { modeFor } from "./kept-access.ts";
 import type { WriteIds } from "./write-ids.ts";
 
 /** Where a process is known. */
 interface Origin {
   readonly table: Pick<ProcessTable, "get" | "forget">;
-  /** Id or name of the process there. */
-  readonly key: string;
   readonly entry: ProcessEntry;
 }
 
 /** How a kept process is attached. */
 interface KeptOptions {
-  /** Whom the process belongs to. */
+  /** Owner of the process. */
   readonly owner: string;
   readonly mode: "follow" | "control";
   /** Stands for the connection that attaches. */
@@ -46,39 +45,38 @@ export class Attachment {
     return this.#kept?.mode ?? "follow";
   }
 
-  /** False for a process of another session. */
+  /** Owner of a kept process; undefined for a process of another session. */
+  get owner(): string | undefined {
+    return this.#kept?.owner;
+  }
+
   get isKept(): boolean {
     return this.#kept !== undefined;
   }
 
-  /** Whether a client may use a kept process in this way. */
-  isFor(client: KeptClient): boolean {
+  /** Whether a client may attach to a kept process in this mode. */
+  isFor(client: Party): boolean {
     if (this.#kept === undefined) return false;
     const most = modeFor(client, this.#kept.owner, this.entry);
     return most === "control" || most === this.mode;
   }
 
-  /** Name of a kept process. */
-  get name(): string | undefined {
-    return this.#kept && this.#origin.key;
-  }
-
   /** False as soon as the process is forgotten where it belongs. */
   get isKnown(): boolean {
-    return this.#origin.table.get(this.#origin.key) === this.entry;
+    return this.#origin.table.get(this.entry.id) === this.entry;
   }
 
   /** Forgets the process if it has ended. */
   forget(): void {
-    if (this.isKnown) this.#origin.table.forget(this.#origin.key);
+    if (this.isKnown) this.#origin.table.forget(this.entry.id);
   }
 
-  /** There is a connection. */
+  /** Called when the client has a connection. */
   join(): void {
     if (this.#watcher !== undefined) this.entry.audience?.join(this.#watcher);
   }
 
-  /** There is no connection, or it has detached. */
+  /** Called when its connection is lost, or it has detached. */
   leave(): void {
     if (this.#watcher !== undefined) this.entry.audience?.leave(this.#watcher);
   }

@@ -43,7 +43,7 @@ it("when the last who typed leaves, the newest size of those who are there count
   expect(applied).toEqual([20, 30, 10, 30, 20]);
 });
 
-it("the last who typed counts again after coming back, unless somebody else has typed", () => {
+it("the last who typed counts again after coming back, unless someone else has typed", () => {
   const { audience, applied, people } = createAudience("ann", "bob");
   audience.resized(people.ann, size(10));
   audience.typed(people.ann);

@@ -15,8 +15,8 @@ export class Watcher {
 }
 
 /**
- * Those who are attached to a kept process. They share its window: the size of the one who typed last counts; if nobody
- * has typed, or that one has left, the newest size of those who are there.
+ * Clients attached to a kept process. They share its window: the size of the client that typed last applies; if none
+ * has typed, or that one has left, the newest size of those still attached.
  */
 export class Audience {
   readonly #resize: (size: TerminalSize) => void;
@@ -35,7 +35,7 @@ export class Audience {
     return new Set(Array.from(this.#present, ({ connection }) => connection)).size;
   }
 
-  /** Adds a watcher, or one who has left and comes back. */
+  /** Adds a watcher, or one that has left and returns. */
   join(watcher: Watcher): void {
     this.#present.add(watcher);
     this.#update();

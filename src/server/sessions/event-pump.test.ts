@@ -23,7 +23,7 @@ class Writer {
   readonly process: ManagedProcess;
 
   constructor(maxBytes = MAX_RETAINED_BYTES) {
-    const log = new OutputLog({ maxBytes, maxChunks: MAX_RETAINED_CHUNKS });
+    const log = new OutputLog({ maxRetainedBytes: maxBytes, maxRetainedChunks: MAX_RETAINED_CHUNKS });
     this.log = log;
     const isClosed = (): boolean => this.#closed;
     const process = {
@@ -83,12 +83,12 @@ test.each([1, 1000, 65_536])("a held process that writes %d bytes at a time lose
   const { pump, sent } = createPump();
   const writer = new Writer();
   pump.follow("p", writer.process);
-  expect(pump.hold("p")).toBe(true);
+  expect(pump.setFlow("p", { paused: true })).toBe(true);
   let written = 0;
   for (; !writer.paused && written < 1_000_000; written += 1) writer.write(new Uint8Array(size));
   expect(writer.paused).toBe(true);
   expect(sent).toEqual([]);
-  expect(pump.release("p")).toBe(true);
+  expect(pump.setFlow("p", { paused: false })).toBe(true);
   expect(sent).toEqual(Array.from({ length: written }, (_, index) => index + 1));
   expect(writer.paused).toBe(false);
   writer.write(new Uint8Array(1));
@@ -100,11 +100,11 @@ test("a hold that is taken and released again and again keeps the order", () => 
   const writer = new Writer();
   pump.follow("p", writer.process);
   for (let round = 0; round < 5; round += 1) {
-    pump.hold("p");
-    pump.hold("p");
+    pump.setFlow("p", { paused: true });
+    pump.setFlow("p", { paused: true });
     writer.write(new Uint8Array(1));
-    pump.release("p");
-    pump.release("p");
+    pump.setFlow("p", { paused: false });
+    pump.setFlow("p", { paused: false });
     writer.write(new Uint8Array(1));
   }
   expect(sent).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
@@ -112,7 +112,7 @@ test("a hold that is taken and released again and again keeps the order", () => 
 
 test("what is not followed cannot be held", () => {
   const { pump } = createPump();
-  expect([pump.hold("p"), pump.release("p")]).toEqual([false, false]);
+  expect([pump.setFlow("p", { paused: true }), pump.setFlow("p", { paused: false })]).toEqual([false, false]);
 });
 
 test.each(["stop", "unfollow"] as const)(
@@ -121,7 +121,7 @@ test.each(["stop", "unfollow"] as const)(
     const { pump, sent } = createPump();
     const writer = new Writer();
     pump.follow("p", writer.process);
-    pump.hold("p");
+    pump.setFlow("p", { paused: true });
     for (let written = 0; !writer.paused && written < 1000; written += 1)
       writer.write(new Uint8Array(65_536));
     expect(writer.paused).toBe(true);
@@ -286,7 +286,7 @@ test("a process is not paused for output that was sent meanwhile", () => {
   }
 });
 
-test("events that the log has given up are told as a gap, and the rest follows", async () => {
+test("events that the log has given up are reported as a gap, and the rest follows", async () => {
   const { pump, sent, gaps } = createPump();
   const writer = new Writer(3);
   for (let count = 0; count < 10; count += 1) writer.write(new Uint8Array(1));

@@ -24,14 +24,14 @@ interface Followed {
   behind: boolean;
   /** True while it is in the queue of processes to be sent from when there is room. */
   queued: boolean;
-  /** Nothing is sent, at the client's request. */
+  /** Whether sending is paused at the client's request. */
   held: boolean;
   paused: boolean;
 }
 
 export interface FollowOptions {
   /** First event to send. Default: the next one. */
-  readonly fromSeq?: number;
+  readonly fromSeq?: number | undefined;
   readonly loose?: boolean;
   /** Sends one event. Default: as a notification of the process. */
   readonly send?: (event: ProcessEvent) => void;
@@ -90,18 +90,12 @@ export class EventPump {
     if (followed.process.state.closed) this.#settled(processId);
   }
 
-  /** Stops sending events of a process until it is released; false if it is not followed. */
-  hold(processId: string): boolean {
-    const followed = this.#followed.get(processId);
-    if (followed !== undefined) followed.held = true;
-    return followed !== undefined;
-  }
-
-  /** Ends a hold; false if the process is not followed. */
-  release(processId: string): boolean {
+  /** Stops or restarts sending events of a process; false if it is not followed. */
+  setFlow(processId: string, { paused }: { paused: boolean }): boolean {
     const followed = this.#followed.get(processId);
     if (followed === undefined) return false;
-    followed.held = false;
+    followed.held = paused;
+    if (paused) return true;
     if (followed.behind) this.#enqueue(followed);
     this.drain();
     return true;

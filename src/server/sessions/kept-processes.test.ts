@@ -1,4 +1,5 @@
-import { expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
+import { silentLogger } from "../../base/logger.ts";
 import type { ManagedProcess } from "../../capabilities/process/managed-process.ts";
 import type { ProcessEvent } from "../../capabilities/process/output/output-log.ts";
 import type { ProcessStarter } from "../../capabilities/process/process-starter.ts";
@@ -55,11 +56,12 @@ function createKept(given: Partial<ServerLimits> = {}) {
     },
   } as Partial<ProcessStarter> as ProcessStarter;
   const occupied = { count: 0 };
+  const logged: unknown[] = [];
   const kept = new KeptProcesses({
     starter,
     limits,
-    share: (principal) => quota.shareOfKept(principal),
-    check: (principal, rights) => quota.checkOwn(principal, rights),
+    quota,
+    logger: { ...silentLogger, info: (message, fields) => logged.push([message, fields]) },
     enter: () => {
       occupied.count += 1;
       return () => {
@@ -73,7 +75,7 @@ function createKept(given: Partial<ServerLimits> = {}) {
   const delayNext = (delay: Promise<void>): void => {
     nextStart = delay;
   };
-  return { kept, start, names, started, occupied, delayNext, quota };
+  return { kept, start, names, started, occupied, delayNext, quota, logged };
 }
 
 const taken = { code: "ALREADY_EXISTS" };
@@ -137,6 +139,46 @@ it("an ended process is replaced on request, when the new one runs", async () =>
     false,
     ["a"],
     started[1]!.process,
+  ]);
+});
+
+it("a process gets another name, unless its owner uses that one", async () => {
+  const { kept, start, names, delayNext, logged } = createKept();
+  await start("ann", "a");
+  await start("ann", "b");
+  await start("bob", "c");
+  const entry = kept.of("ann")!.get("a")!;
+  const attached = kept.attachment("ann", "a", { mode: "follow", connection: {} })!;
+  expect(() => kept.rename("ann", entry, "b")).toThrow("there is already a kept process b");
+  let start3 = (): void => {};
+  delayNext(new Promise((resolve) => (start3 = resolve)));
+  const starting = start("ann", "d");
+  expect(() => kept.rename("ann", entry, "d")).toThrow(expect.objectContaining(taken));
+  start3();
+  await starting;
+  kept.rename("ann", entry, "a");
+  expect(logged).toEqual([]);
+  kept.rename("ann", entry, "c");
+  expect([names("ann"), names("bob")]).toEqual([["c", "b", "d"], ["c"]]);
+  expect([attached.isKnown, kept.of("ann")!.get("c") === entry]).toEqual([true, true]);
+  expect(logged).toEqual([["a kept process was renamed", { principal: "ann", name: "a", to: "c" }]]);
+});
+
+it("a name that a renamed process takes was not forgotten", async () => {
+  const { kept, start, started } = createKept();
+  const ann = { principal: "ann", rights: FULL_RIGHTS };
+  await start("ann", "a");
+  started[0]!.end();
+  kept.of("ann")!.forget("a");
+  await start("ann", "b");
+  expect(kept.whyForgotten("ann", "a", ann)).toBeDefined();
+  kept.rename("ann", kept.of("ann")!.get("b")!, "a");
+  expect(kept.whyForgotten("ann", "a", ann)).toBeUndefined();
+  started[1]!.end();
+  kept.of("ann")!.forget("a");
+  expect([kept.whyForgotten("ann", "a", ann), kept.whyForgotten("ann", "b", ann)]).toEqual([
+    "it ended, and was forgotten on a client's request",
+    undefined,
   ]);
 });
 
@@ -267,4 +309,68 @@ it("principals that have nothing leave nothing behind", async () => {
   }
   await start("last", "a");
   expect([kept.of("p0"), kept.of("p3"), kept.of("last")?.size]).toEqual([undefined, undefined, 1]);
+});
+
+describe("a process that was forgotten", () => {
+  const ann = { principal: "ann", rights: FULL_RIGHTS };
+  const bob = { principal: "bob", rights: FULL_RIGHTS };
+
+  it("is known to have been too many", async () => {
+    const { kept, start, started, logged } = createKept({ maxKeptProcesses: 1 });
+    await start("ann", "a");
+    started[0]!.end();
+    await start("ann", "b");
+    expect(kept.whyForgotten("ann", "a", ann)).toBe(
+      "it ended, and was forgotten to make room for newer ones (maxKeptProcesses)",
+    );
+    expect(logged).toEqual([
+      ["a kept process was forgotten", { principal: "ann", name: "a", cause: "number" }],
+    ]);
+  });
+
+  it("is known to have been too old", async () => {
+    vi.useFakeTimers();
+    try {
+      const { kept, start, started } = createKept({ keptProcessRetentionMs: 60_000 });
+      await start("ann", "a");
+      started[0]!.end();
+      await vi.advanceTimersByTimeAsync(60_001);
+      expect(kept.whyForgotten("ann", "a", ann)).toBe(
+        "it ended, and was forgotten after its retention time (keptProcessRetentionMs)",
+      );
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  it("is known to have been removed by a client, until its name is used again", async () => {
+    const { kept, start, started } = createKept();
+    await start("ann", "a");
+    started[0]!.end();
+    kept.of("ann")!.forget("a");
+    expect(kept.whyForgotten("ann", "a", ann)).toBe("it ended, and was forgotten on a client's request");
+    await start("ann", "a");
+    expect(kept.whyForgotten("ann", "a", ann)).toBeUndefined();
+  });
+
+  it("is known to nobody who could not see it", async () => {
+    const { kept, start, started } = createKept();
+    const files = createRights({ preset: "files", roots: ["/srv"] }, rightsContext({}));
+    await start("ann", "a");
+    started[0]!.end();
+    kept.of("ann")!.forget("a");
+    expect(kept.whyForgotten("ann", "a", bob)).toBeUndefined();
+    expect(kept.whyForgotten("ann", "a", { principal: "ann", rights: files })).toBeUndefined();
+    expect(kept.whyForgotten("ann", "never", ann)).toBeUndefined();
+  });
+
+  it("is one of the last 4096", async () => {
+    const { kept, start, started } = createKept({ maxKeptProcesses: 1 });
+    for (let count = 0; count <= 4097; count += 1) {
+      await start("ann", `p${count}`);
+      started[count]!.end();
+    }
+    const known = (name: string): boolean => kept.whyForgotten("ann", name, ann) !== undefined;
+    expect([known("p0"), known("p1"), known("p4096")]).toEqual([false, true, true]);
+  });
 });

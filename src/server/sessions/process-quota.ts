@@ -1,6 +1,6 @@
+import type { Party } from "../access/credential.ts";
 import type { Rights } from "../access/rights.ts";
-import { limitError } from "../settings/limit-error.ts";
-import type { ServerLimits } from "../settings/limits.ts";
+import { limitError, type ServerLimits } from "../settings/limits.ts";
 
 type QuotaLimits = Pick<
   ServerLimits,
@@ -57,12 +57,6 @@ export class ProcessSlot {
   }
 }
 
-/** Whose processes are counted. */
-export interface Owner {
-  readonly principal: string;
-  readonly rights: Rights;
-}
-
 /** Limits the processes of all sessions and principals together, and their retained output. */
 export class ProcessQuota {
   readonly #limits: QuotaLimits;
@@ -74,7 +68,7 @@ export class ProcessQuota {
   }
 
   /** The share of one session: a function that takes a slot for a process, or throws if none is free. */
-  share({ principal, rights }: Owner): () => ProcessSlot {
+  share({ principal, rights }: Party): () => ProcessSlot {
     const take = this.#share(principal, this.#limits.maxProcessesPerSession);
     return () => {
       this.checkOwn(principal, rights);
@@ -82,7 +76,7 @@ export class ProcessQuota {
     };
   }
 
-  /** The share of the kept processes of a principal, whose number is limited elsewhere. */
+  /** The share of a principal's kept processes, whose number is limited elsewhere. */
   shareOfKept(principal: string): () => ProcessSlot {
     return this.#share(principal, Number.POSITIVE_INFINITY);
   }

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { ManagedProcess } from "../../capabilities/process/managed-process.ts";
 import type { ProcessStarter } from "../../capabilities/process/process-starter.ts";
 import type { StartRequest } from "../../capabilities/process/start-request.ts";
+import { ViewChangedError } from "../../capabilities/sandbox/bubblewrap/pinned-paths.ts";
 import type { Confinement } from "../../capabilities/sandbox/sandbox.ts";
 import type { ProcessSlot } from "./process-quota.ts";
 import { ProcessTable } from "./process-table.ts";
@@ -63,10 +64,12 @@ function create(maxUnheard = 100, maxHeard?: number) {
   const [started, closed]: [string[], string[]] = [[], []];
   const requests: StartRequest[] = [];
   let failure: Error | undefined;
+  const failures: Error[] = [];
   const starter = {
     start: async (request: StartRequest) => {
       requests.push(request);
-      if (failure !== undefined) throw failure;
+      const next = failures.shift() ?? failure;
+      if (next !== undefined) throw next;
       processes.push(new FakeProcess());
       return processes.at(-1);
     },
@@ -96,6 +99,7 @@ function create(maxUnheard = 100, maxHeard?: number) {
     requests,
     process: () => processes.at(-1)!,
     fail: (error: Error) => (failure = error),
+    failOnce: (error: Error) => failures.push(error),
   };
 }
 
@@ -157,6 +161,26 @@ it("a closed process stays until its client has heard of it, and for a while aft
   ]);
 });
 
+it("a renamed process keeps its turn, its key and its time to be forgotten", async () => {
+  const { table, start, closed } = create();
+  for (const id of ["a", "b", "c"]) await start(id, `key of ${id}`);
+  const entry = table.get("a")!;
+  table.rename(entry, "z");
+  expect(Array.from(table, ([id]) => id)).toEqual(["z", "b", "c"]);
+  expect([table.get("a"), table.get("z"), table.size]).toEqual([undefined, entry, 3]);
+  expect([table.startedWith("key of a"), table.startedWith("key of b")]).toEqual([
+    { processId: "z", body: "a" },
+    { processId: "b", body: "b" },
+  ]);
+  (entry.process as unknown as FakeProcess).close();
+  expect(closed).toEqual(["z"]);
+  table.heard(entry);
+  await start("a");
+  vi.advanceTimersByTime(RETENTION_MS);
+  expect(Array.from(table, ([id]) => id)).toEqual(["b", "c", "a"]);
+  expect(table.startedWith("key of a")).toBeUndefined();
+});
+
 it("processes are forgotten in the order in which their ends were heard, by one timer", async () => {
   const { table, start } = create();
   for (const id of ["a", "b"]) (await start(id)).close();
@@ -208,7 +232,7 @@ it("killing all ends what runs, also what is still being started, and frees ever
   expect(vi.getTimerCount()).toBe(0);
 });
 
-it("a start is in progress until the process is in the table, which is told in the same step", async () => {
+it("a start is in progress until the process is in the table, which is reported in the same step", async () => {
   const { table, started } = create();
   const steps: unknown[] = [];
   const start = table.start("p", REQUEST, {
@@ -263,6 +287,22 @@ it.each<[string, Confinement, object]>([
   ]);
   expect(table.get("p")).toMatchObject({ argv: ["x"], cwd: "/", label: "a label", enforced });
   expect(seen).toEqual([true, true]);
+});
+
+it("a sandbox is prepared again if what it shows has changed meanwhile, three times at most", async () => {
+  const { table, requests, failOnce, fail } = create();
+  const changed = new ViewChangedError("/tmp/.agents", "removed");
+  const confine = vi.fn(() => confinement({ root: "writable", mounts: [] }));
+  failOnce(changed);
+  failOnce(changed);
+  await table.start("p", REQUEST, { confine });
+  expect([confine.mock.calls.length, requests.length, table.get("p") !== undefined]).toEqual([3, 3, true]);
+  fail(changed);
+  await expect(table.start("q", REQUEST, { confine })).rejects.toThrow(changed);
+  expect(confine).toHaveBeenCalledTimes(6);
+  fail(new Error("other"));
+  await expect(table.start("r", REQUEST, { confine })).rejects.toThrow("other");
+  expect(confine).toHaveBeenCalledTimes(7);
 });
 
 it("a process without a confinement says nothing about one", async () => {

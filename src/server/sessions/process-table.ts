@@ -1,6 +1,7 @@
 import type { ProcessStarter } from "../../capabilities/process/process-starter.ts";
 import type { StartRequest } from "../../capabilities/process/start-request.ts";
 import type { ManagedProcess } from "../../capabilities/process/managed-process.ts";
+import { ViewChangedError } from "../../capabilities/sandbox/bubblewrap/pinned-paths.ts";
 import type { Confinement } from "../../capabilities/sandbox/sandbox.ts";
 import type { Enforced } from "../../protocol/process.ts";
 import type { Rights } from "../access/rights.ts";
@@ -11,6 +12,8 @@ import type { ProcessSlot } from "./process-quota.ts";
 import type { WriteIds } from "./write-ids.ts";
 
 export interface ProcessEntry {
+  /** Its key in the table: the id that its client chose, or the name of a kept process. */
+  id: string;
   readonly process: ManagedProcess;
   /** Ids of applied writes, if any; a client repeats a write whose answer was lost. */
   writeIds?: WriteIds;
@@ -19,7 +22,7 @@ export interface ProcessEntry {
   readonly startedAtMs: number;
   /** Undefined while it runs. */
   endedAtMs?: number;
-  /** Who is attached to a kept process. */
+  /** Clients attached to a kept process. */
   readonly audience?: Audience;
   readonly label: string | undefined;
   /** Rights of the client that has started a kept process. */
@@ -29,15 +32,15 @@ export interface ProcessEntry {
 
 /** Facts about a start that matter to its client, not to the process. */
 export interface StartDetails {
-  readonly label?: string;
+  readonly label?: string | undefined;
   /** Rights of the client that starts a kept process. */
   readonly rights?: Rights;
-  /** What confines the process. */
-  readonly confine?: () => Confinement | Promise<Confinement>;
+  /** The process's confinement. */
+  readonly confine?: (() => Confinement | Promise<Confinement>) | undefined;
   /** Makes the start repeatable; `body` is the whole request. */
-  readonly idempotency?: { readonly key: string; readonly body: unknown };
+  readonly idempotency?: { readonly key: string; readonly body: unknown } | undefined;
   /** Opens the network of the process before it is started. */
-  readonly openNetwork?: (request: StartRequest) => Promise<ProcessNetwork>;
+  readonly openNetwork?: ((request: StartRequest) => Promise<ProcessNetwork>) | undefined;
   /** Creates the audience of a kept process. */
   readonly createAudience?: (process: ManagedProcess) => Audience;
   /** Reports the process to observers. */
@@ -46,8 +49,31 @@ export interface StartDetails {
   readonly started?: () => void;
 }
 
+export interface ProcessTableOptions {
+  readonly starter: ProcessStarter;
+  /** Time for which a process is kept after its client has received the end. */
+  readonly retentionMs: number;
+  /** Beyond this, the oldest ended processes count as heard. */
+  readonly maxUnheard: number;
+  /** Beyond this, the oldest processes whose end was delivered are forgotten early. Default: no limit. */
+  readonly maxHeard?: number;
+  readonly takeSlot: () => ProcessSlot;
+  /** Called in the same step in which a process enters the table. */
+  readonly started?: (processId: string, process: ManagedProcess) => void;
+  /** Called when a process has ended; call `heard` when the client knows that. */
+  readonly closed?: (processId: string) => void;
+  readonly forgotten?: (entry: ProcessEntry, cause: ForgetCause) => void;
+}
+
+/**
+ * Why an ended process was forgotten: its retention time has passed, newer ones need its room or its name, or a client
+ * requested it.
+ */
+export type ForgetCause = "age" | "number" | "replaced" | "request";
+
+const MAX_ATTEMPTS = 3;
+
 interface ClosedProcess {
-  readonly processId: string;
   readonly slot: ProcessSlot;
   readonly key: string | undefined;
   /** When to forget it, by the clock of `performance`; set once its client has received the end. */
@@ -59,14 +85,8 @@ interface ClosedProcess {
  * its client has received the end, and for a while after that, so that its output can still be read.
  */
 export class ProcessTable {
-  readonly #starter: ProcessStarter;
-  readonly #retentionMs: number;
-  readonly #maxUnheard: number;
-  readonly #maxHeard: number;
-  readonly #takeSlot: () => ProcessSlot;
+  readonly #options: ProcessTableOptions;
   readonly #slots = new Set<ProcessSlot>();
-  readonly #started: (processId: string, process: ManagedProcess) => void;
-  readonly #onClosed: (processId: string) => void;
   /** Ended processes whose client may not know it yet, oldest first. */
   readonly #unheard = new Map<ProcessEntry, ClosedProcess>();
   readonly #entries = new Map<string, ProcessEntry>();
@@ -80,27 +100,8 @@ export class ProcessTable {
   readonly #lingering = new Set<ManagedProcess>();
   #ended = false;
 
-  /**
-   * `started` is called in the same step in which a process enters the table, `closed` when it has ended; call `heard`
-   * when the client knows that. Beyond `maxUnheard`, the oldest count as heard, and beyond `maxHeard` the oldest of those
-   * are forgotten before their time. Default: no limit.
-   */
-  constructor(options: {
-    starter: ProcessStarter;
-    retentionMs: number;
-    maxUnheard: number;
-    maxHeard?: number;
-    takeSlot: () => ProcessSlot;
-    started: (processId: string, process: ManagedProcess) => void;
-    closed: (processId: string) => void;
-  }) {
-    this.#starter = options.starter;
-    this.#retentionMs = options.retentionMs;
-    this.#takeSlot = options.takeSlot;
-    this.#started = options.started;
-    this.#onClosed = options.closed;
-    this.#maxUnheard = options.maxUnheard;
-    this.#maxHeard = options.maxHeard ?? Number.POSITIVE_INFINITY;
+  constructor(options: ProcessTableOptions) {
+    this.#options = options;
   }
 
   get(processId: string): ProcessEntry | undefined {
@@ -129,22 +130,21 @@ export class ProcessTable {
   }
 
   /**
-   * The id must be free or that of a process that may be forgotten, and no start with it in progress. Throws if there is
-   * no slot for another process.
+   * The id must be free or that of a process that may be forgotten, and not be the id of a start in progress. Throws if
+   * no slot is free.
    */
   start(processId: string, request: StartRequest, details: StartDetails = {}): Promise<void> {
-    const slot = this.#takeSlot();
+    const slot = this.#options.takeSlot();
     this.#slots.add(slot);
     this.#startsInProgress += 1;
     const started = this.#start(processId, request, details, slot);
-    const key = details.idempotency?.key;
-    if (details.idempotency !== undefined)
-      this.#keys.set(details.idempotency.key, { processId, body: details.idempotency.body });
+    const { idempotency } = details;
+    if (idempotency !== undefined) this.#keys.set(idempotency.key, { processId, body: idempotency.body });
     // `start` reports the error to its caller.
     const settled = started.catch(() => {
       this.#startsInProgress -= 1;
       this.#free(slot);
-      if (key !== undefined) this.#keys.delete(key);
+      if (idempotency !== undefined) this.#keys.delete(idempotency.key);
     });
     this.#starting.set(
       processId,
@@ -183,17 +183,12 @@ export class ProcessTable {
     { label, rights, idempotency, confine, openNetwork, createAudience, observe, started }: StartDetails,
     slot: ProcessSlot,
   ): Promise<void> {
-    const confining = confine?.();
-    const confinement = confining instanceof Promise ? await confining : confining;
-    const request: StartRequest = confinement === undefined ? wanted : { ...wanted, confinement };
-    const process =
-      openNetwork === undefined
-        ? await this.#starter.start(request)
-        : await this.#startWithNetwork(await openNetwork(request));
+    const { process, request, confinement } = await this.#spawn(wanted, { confine, openNetwork });
     if (this.#ended) process.dispose();
     const { argv, cwd } = request;
     const enforced = confinement && enforcedBy(confinement);
     const entry: ProcessEntry = {
+      id: processId,
       process,
       argv,
       cwd,
@@ -203,24 +198,45 @@ export class ProcessTable {
       ...(rights === undefined ? {} : { rights }),
       ...(createAudience === undefined ? {} : { audience: createAudience(process) }),
     };
-    this.forget(processId);
+    this.forget(processId, "replaced");
     this.#entries.set(processId, entry);
     this.#startsInProgress -= 1;
     process.listen((event) => {
       if (event.kind === "exited") entry.endedAtMs = Date.now();
       if (event.kind !== "closed") return;
       slot.closed(process.outputBytes.retained);
-      this.#closedNow(entry, { processId, slot, key: idempotency?.key, forgetAt: 0 });
+      this.#closedNow(entry, { slot, key: idempotency?.key, forgetAt: 0 });
       for (const other of this.#lingering) if (other.gone) this.#lingering.delete(other);
     });
-    this.#started(processId, process);
+    this.#options.started?.(processId, process);
     observe?.(process, { argv, isConfined: confinement !== undefined });
     started?.();
   }
 
+  /** What a sandbox shows can change while it is prepared; then it is prepared again. */
+  async #spawn(
+    wanted: StartRequest,
+    { confine, openNetwork }: Pick<StartDetails, "confine" | "openNetwork">,
+  ): Promise<{ process: ManagedProcess; request: StartRequest; confinement: Confinement | undefined }> {
+    for (let attempt = 1; ; attempt += 1) {
+      const confining = confine?.();
+      const confinement = confining instanceof Promise ? await confining : confining;
+      const request: StartRequest = confinement === undefined ? wanted : { ...wanted, confinement };
+      try {
+        const process =
+          openNetwork === undefined
+            ? await this.#options.starter.start(request)
+            : await this.#startWithNetwork(await openNetwork(request));
+        return { process, request, confinement };
+      } catch (error) {
+        if (!(error instanceof ViewChangedError) || attempt === MAX_ATTEMPTS) throw error;
+      }
+    }
+  }
+
   async #startWithNetwork(network: ProcessNetwork): Promise<ManagedProcess> {
     try {
-      const process = await this.#starter.start(network.request);
+      const process = await this.#options.starter.start(network.request);
       void closed(process).then(() => network.close());
       return process;
     } catch (error) {
@@ -240,18 +256,28 @@ export class ProcessTable {
   }
 
   /** Forgets a process before its time if it has ended and its client knows that; false otherwise. */
-  forget(processId: string): boolean {
+  forget(processId: string, cause: ForgetCause = "request"): boolean {
     const entry = this.#entries.get(processId);
     const closed = entry && this.#closed.get(entry);
     if (entry === undefined || closed === undefined) return false;
-    this.#forget(entry, closed);
+    this.#forget(entry, closed, cause);
     return true;
   }
 
-  /** Forgets the process whose end has been known for longest; false if there is none. */
+  /** Gives a process another id, which must be free. It keeps its turn in the order. */
+  rename(entry: ProcessEntry, id: string): void {
+    const entries = [...this.#entries.values()];
+    for (const [key, start] of this.#keys)
+      if (start.processId === entry.id) this.#keys.set(key, { ...start, processId: id });
+    entry.id = id;
+    this.#entries.clear();
+    for (const each of entries) this.#entries.set(each.id, each);
+  }
+
+  /** Forgets the process whose end has been known longest; false if there is none. */
   forgetOldest(): boolean {
     const [oldest] = this.#closed;
-    if (oldest !== undefined) this.#forget(...oldest);
+    if (oldest !== undefined) this.#forget(...oldest, "number");
     return oldest !== undefined;
   }
 
@@ -259,15 +285,16 @@ export class ProcessTable {
     if (this.#ended) return;
     this.#unheard.set(entry, closed);
     const [oldest] = this.#unheard.keys();
-    if (this.#unheard.size > this.#maxUnheard && oldest !== undefined) this.heard(oldest);
-    this.#onClosed(closed.processId);
+    if (this.#unheard.size > this.#options.maxUnheard && oldest !== undefined) this.heard(oldest);
+    this.#options.closed?.(entry.id);
   }
 
   #forgetLater(entry: ProcessEntry, closed: ClosedProcess): void {
-    closed.forgetAt = performance.now() + this.#retentionMs;
+    const { retentionMs, maxHeard = Number.POSITIVE_INFINITY } = this.#options;
+    closed.forgetAt = performance.now() + retentionMs;
     this.#closed.set(entry, closed);
-    if (this.#closed.size > this.#maxHeard) this.forgetOldest();
-    this.#forgetTimer ??= setTimeout(() => this.#forgetOld(), this.#retentionMs).unref();
+    if (this.#closed.size > maxHeard) this.forgetOldest();
+    this.#forgetTimer ??= setTimeout(() => this.#forgetOld(), retentionMs).unref();
   }
 
   #forgetOld(): void {
@@ -278,16 +305,17 @@ export class ProcessTable {
         this.#forgetTimer = setTimeout(() => this.#forgetOld(), Math.ceil(leftMs)).unref();
         return;
       }
-      this.#forget(entry, closed);
+      this.#forget(entry, closed, "age");
     }
   }
 
-  #forget(entry: ProcessEntry, { processId, slot, key }: ClosedProcess): void {
+  #forget(entry: ProcessEntry, { slot, key }: ClosedProcess, cause: ForgetCause): void {
     if (!entry.process.gone) this.#lingering.add(entry.process);
     this.#closed.delete(entry);
-    this.#entries.delete(processId);
+    this.#entries.delete(entry.id);
     this.#free(slot);
     if (key !== undefined) this.#keys.delete(key);
+    this.#options.forgotten?.(entry, cause);
   }
 
   #free(slot: ProcessSlot): void {

@@ -1,31 +1,27 @@
 import { randomUUID } from "node:crypto";
 import { RpcError } from "../../base/errors.ts";
 import { RpcCode } from "../../protocol/errors.ts";
+import type { Party } from "../access/credential.ts";
 import { isAnonymous } from "../access/principal.ts";
-import { reaches, type Rights } from "../access/rights.ts";
-import { limitError } from "../settings/limit-error.ts";
+import { reaches } from "../access/rights.ts";
+import { limitError } from "../settings/limits.ts";
 import { refusal } from "../wire/refusals.ts";
 import type { Peer } from "../wire/peer.ts";
 import type { Session } from "./session.ts";
 
-/** A connection that holds a session, or claims one. */
-export interface SessionHolder {
+/** A connection that holds a session, or claims one. The principal and the rights decide whose sessions it can have. */
+export interface SessionHolder extends Party {
   readonly peer: Peer;
-  /** Whom the connection acts for, and with what rights. Both decide whose sessions it can have. */
-  readonly principal: string;
-  readonly rights: Rights;
   /** Resolves with whether its client has given a sign of life within 2 s; with false as soon as it is gone. */
   isAlive(): Promise<boolean>;
-  /** Its session belongs to another connection from now on. */
+  /** Called when another connection takes over its session. */
   surrender(): void;
 }
 
-/** Who has opened a session. */
-type Owner = Pick<SessionHolder, "principal" | "rights">;
-
 interface Entry {
   readonly session: Session;
-  readonly owner: Owner;
+  /** The client that opened it. */
+  readonly owner: Party;
   /** Undefined while the session waits for its client to reconnect. */
   holder: SessionHolder | undefined;
   expiry: NodeJS.Timeout | undefined;
@@ -33,25 +29,21 @@ interface Entry {
   readonly leave: () => void;
 }
 
+export interface SessionRegistryOptions {
+  readonly create: (id: string, owner: Party) => Session;
+  readonly detachedTtlMs: number;
+  readonly maxSessions: number;
+  /** Called for each session; the result is called when it is gone. */
+  readonly enter: () => () => void;
+}
+
 /** Finds sessions again after their connection was lost, until they expire. */
 export class SessionRegistry {
-  readonly #create: (id: string, owner: Owner) => Session;
-  readonly #detachedTtlMs: number;
-  readonly #maxSessions: number;
-  readonly #enter: () => () => void;
+  readonly #options: SessionRegistryOptions;
   readonly #sessions = new Map<string, Entry>();
 
-  constructor(options: {
-    create: (id: string, owner: Owner) => Session;
-    detachedTtlMs: number;
-    maxSessions: number;
-    /** Called for each session; the result is called when it is gone. */
-    enter?: () => () => void;
-  }) {
-    this.#create = options.create;
-    this.#detachedTtlMs = options.detachedTtlMs;
-    this.#maxSessions = options.maxSessions;
-    this.#enter = options.enter ?? (() => () => {});
+  constructor(options: SessionRegistryOptions) {
+    this.#options = options;
   }
 
   get size(): number {
@@ -69,23 +61,18 @@ export class SessionRegistry {
   }
 
   open(holder: SessionHolder): Session {
-    if (this.#sessions.size >= this.#maxSessions)
-      throw limitError("maxSessions", this.#maxSessions, "the server has too many sessions");
-    const { principal, rights } = holder;
-    this.#checkOwn(holder);
-    const session = this.#create(randomUUID(), { principal, rights });
-    this.#sessions.set(session.id, {
-      session,
-      owner: { principal, rights },
-      holder,
-      expiry: undefined,
-      leave: this.#enter(),
-    });
+    const { maxSessions, create, enter } = this.#options;
+    if (this.#sessions.size >= maxSessions)
+      throw limitError("maxSessions", maxSessions, "the server has too many sessions");
+    const owner = { principal: holder.principal, rights: holder.rights };
+    this.#checkOwn(owner);
+    const session = create(randomUUID(), owner);
+    this.#sessions.set(session.id, { session, owner, holder, expiry: undefined, leave: enter() });
     session.attach(holder);
     return session;
   }
 
-  #checkOwn({ principal, rights }: Owner): void {
+  #checkOwn({ principal, rights }: Party): void {
     const { maxSessions } = rights.limits;
     if (maxSessions === undefined) return;
     let count = 0;
@@ -94,14 +81,14 @@ export class SessionRegistry {
       throw limitError("maxSessions", maxSessions, "this token has too many sessions");
   }
 
-  /** Throws an RpcError if there is no such session, or it is out of reach for this client. */
-  get(id: string, client: Owner): Session {
+  /** Throws an RpcError if the session does not exist, or is out of reach for this client. */
+  get(id: string, client: Party): Session {
     return this.#entry(id, client).session;
   }
 
   /**
-   * Attaches a connection to a session without one, or to one whose client gives no sign of life: a failed network
-   * reports nothing, and the client may be back before the server notices.
+   * Attaches a connection to a session without one, or to one whose client gives no sign of life: a failed network does
+   * not report anything, and the client may be back before the server notices.
    */
   resume(id: string, claimant: SessionHolder): Session | Promise<Session> {
     const entry = this.#entry(id, claimant);
@@ -134,7 +121,7 @@ export class SessionRegistry {
   }
 
   /** A session of others does not exist. */
-  #entry(id: string, client: Owner): Entry {
+  #entry(id: string, client: Party): Entry {
     const entry = this.#sessions.get(id);
     if (entry === undefined || !isSameParty(entry.owner, client))
       throw refusal("NOT_FOUND", `unknown session id ${id}`);
@@ -147,7 +134,7 @@ export class SessionRegistry {
     session.detach();
     if (entry === undefined) return;
     entry.holder = undefined;
-    entry.expiry = setTimeout(() => void this.end(session), this.#detachedTtlMs).unref();
+    entry.expiry = setTimeout(() => void this.end(session), this.#options.detachedTtlMs).unref();
   }
 
   async end(session: Session, others?: Promise<void>): Promise<void> {
@@ -157,13 +144,13 @@ export class SessionRegistry {
     await session.end(others).finally(entry?.leave);
   }
 
-  /** `others` is the end of other processes, whose last events are sent too. */
+  /** `others` is the end of other processes, whose last events are sent, too. */
   async endAll(others: Promise<void>): Promise<void> {
     await Promise.all(Array.from(this.#sessions.values(), ({ session }) => this.end(session, others)));
   }
 }
 
-function isSameParty(owner: Owner, client: Owner): boolean {
+function isSameParty(owner: Party, client: Party): boolean {
   if (!reaches(client.rights, owner.rights)) return false;
   return (
     owner.principal === client.principal || (isAnonymous(owner.principal) && isAnonymous(client.principal))

@@ -39,13 +39,13 @@ function createGuest(): { guest: Attachment; forget(): void; readonly listeners:
       };
     },
   };
-  const entry = { process } as ProcessEntry;
+  const entry = { id: "p", process } as ProcessEntry;
   const table: Pick<ProcessTable, "get" | "forget"> = {
     get: () => (known ? entry : undefined),
     forget: () => false,
   };
   return {
-    guest: new Attachment({ table, key: "p", entry }),
+    guest: new Attachment({ table, entry }),
     forget: () => {
       known = false;
     },

@@ -1,23 +1,35 @@
 import { RpcError } from "../../base/errors.ts";
-import type { ProcessStarter } from "../../capabilities/process/process-starter.ts";
+import type { ManagedProcess } from "../../capabilities/process/managed-process.ts";
+import type { TerminalSize } from "../../native/spawn.ts";
 import { RpcCode } from "../../protocol/errors.ts";
 import { DeliveryReceipts } from "./delivery-receipts.ts";
 import { EventPump } from "./event-pump.ts";
+import type { Party } from "../access/credential.ts";
 import type { Peer } from "../wire/peer.ts";
 import { PolicyClient } from "../sandbox/policy-client.ts";
-import type { Controlled } from "./controlled.ts";
 import type { ProcessSlot } from "./process-quota.ts";
-import { type ProcessEntry, ProcessTable } from "./process-table.ts";
-import type { KeptClient } from "./kept-access.ts";
+import { type ProcessEntry, ProcessTable, type ProcessTableOptions } from "./process-table.ts";
 import type { Attachment } from "./attachment.ts";
+import type { WriteIds } from "./write-ids.ts";
 
 /** Maximum number of attachments per session. */
 const MAX_ATTACHMENTS = 1024;
 /**
- * Maximum number of closed processes per session whose end is known. At 200 short processes a second, all
- * of them are still kept for the usual 80 s.
+ * Maximum number of closed processes per session whose end is known. At 200 short processes a second, all of them are
+ * still kept for the usual 80 s.
  */
 const MAX_HEARD_PROCESSES = 16_384;
+
+/** A process that a client may change: one of its session, or a kept one that it controls. */
+export interface Controlled {
+  readonly process: ManagedProcess;
+  /** Ids of applied writes, if any; a client repeats a write whose answer was lost. */
+  writeIds?: WriteIds;
+  /** Called on input: other clients control the process too, and the last writer matters. */
+  typed?(): void;
+  /** Others share the window. */
+  resize?(size: TerminalSize): void;
+}
 
 interface AttachedConnection {
   readonly peer: Peer;
@@ -25,11 +37,11 @@ interface AttachedConnection {
   readonly receipts: DeliveryReceipts;
 }
 
-/** What outlives a connection: processes, and the connection that currently follows them. */
+/** The state that outlives a connection: processes, and the connection that currently follows them. */
 export class Session {
   readonly id: string;
   readonly openedAtMs = Date.now();
-  /** As its client calls itself. */
+  /** The client's own name for itself. */
   clientName = "";
   /** Takes a slot for a process that is not in the session's table; throws if none is free. */
   readonly takeSlot: () => ProcessSlot;
@@ -41,24 +53,13 @@ export class Session {
   readonly #attachments = new Map<string, Attachment>();
   readonly #keptStarts = new Map<string, Promise<unknown>>();
 
-  constructor(
-    id: string,
-    options: {
-      starter: ProcessStarter;
-      retentionMs: number;
-      maxUnheard: number;
-      takeSlot: () => ProcessSlot;
-    },
-  ) {
+  constructor(id: string, options: Omit<ProcessTableOptions, "maxHeard" | "started" | "closed">) {
     this.id = id;
     this.takeSlot = options.takeSlot;
     this.processes = new ProcessTable({
-      starter: options.starter,
-      retentionMs: options.retentionMs,
-      maxUnheard: options.maxUnheard,
+      ...options,
       maxHeard: MAX_HEARD_PROCESSES,
-      takeSlot: options.takeSlot,
-      // The connection attached by now follows it, which may not be the one that asked.
+      // The currently attached connection follows it, which may not be the one that requested it.
       started: (processId, process) => this.#connection?.pump.follow(processId, process),
       closed: (processId) => {
         // If the pump follows the process, it reports when the last event was sent; without a connection, wait for the
@@ -72,7 +73,7 @@ export class Session {
    * Sends live events to this connection from now on. Earlier events are read with process/read. Kept processes stay
    * attached if the client may still use them.
    */
-  attach(client: KeptClient & { readonly peer: Peer }): void {
+  attach(client: Party & { readonly peer: Peer }): void {
     const { peer } = client;
     const pump = new EventPump(peer, (processId) => this.#closedReported(processId));
     this.#connection = { peer, pump, receipts: new DeliveryReceipts(peer) };
@@ -111,9 +112,8 @@ export class Session {
   }
 
   /** Stops or restarts sending events of a process; false if they are not sent at all. */
-  setFlow(processId: string, { paused }: { paused: boolean }): boolean {
-    const pump = this.#connection?.pump;
-    return (paused ? pump?.hold(processId) : pump?.release(processId)) ?? false;
+  setFlow(processId: string, flow: { paused: boolean }): boolean {
+    return this.#connection?.pump.setFlow(processId, flow) ?? false;
   }
 
   /** True if events of that id are sent to the connection. */
@@ -123,7 +123,7 @@ export class Session {
 
   /** Sends the events of one of the session's own processes again. */
   follow(processId: string, { process }: ProcessEntry, fromSeq: number | undefined): void {
-    this.#connection?.pump.follow(processId, process, fromSeq === undefined ? {} : { fromSeq });
+    this.#connection?.pump.follow(processId, process, { fromSeq });
   }
 
   /** Throws if the session has as many attachments as it may have. */
@@ -145,7 +145,7 @@ export class Session {
     if (pump === undefined) return;
     attached.join();
     if (fromSeq === undefined && attached.process.state.closed) return;
-    pump.follow(id, attached.process, { loose: true, ...(fromSeq === undefined ? {} : { fromSeq }) });
+    pump.follow(id, attached.process, { loose: true, fromSeq });
   }
 
   unfollow(processId: string): void {
@@ -195,7 +195,7 @@ export class Session {
     return entry !== undefined && entry.process.state.exitCode === undefined;
   }
 
-  /** Kills what still runs. Its last events are sent if a connection is attached, and those of `others`. */
+  /** Kills what is still running. Its last events are sent if a connection is attached, and those of `others`. */
   async end(others?: Promise<void>): Promise<void> {
     await Promise.all([this.processes.killAll(), others]);
     this.detach();

@@ -18,7 +18,7 @@ it("the newest 4096 ids are known, and no older ones", () => {
   expect(["903", "904", "4999", "5000"].map((id) => ids.has(id))).toEqual([false, true, true, false]);
 });
 
-it("long ids are told apart, and take little memory", () => {
+it("long ids are distinguished, and take little memory", () => {
   const ids = new WriteIds();
   const long = (index: number): string => `${"x".repeat(MIB)}${index}`;
   const before = usedBytes();

@@ -17,7 +17,7 @@ export class WriteIds {
   }
 }
 
-/** A hash, so that the ids of a process take less than a megabyte. UTF-16 tells lone surrogates apart. */
+/** A hash, so that the ids of a process take less than a megabyte. UTF-16 keeps lone surrogates distinct. */
 function storedKey(id: string): string {
   return createHash("sha256").update(id, "utf16le").digest("base64");
 }

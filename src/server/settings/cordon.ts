@@ -1,4 +1,7 @@
-/** Whether a server is to get no new work. Whoever chooses among servers sees it; the server itself refuses nothing. */
+/**
+ * Whether a server should get no new work. Clients that choose a server see it; the server itself does not refuse
+ * anything.
+ */
 export class Cordon {
   readonly #watchers = new Set<() => void>();
   #isCordoned = false;

@@ -1,4 +1,6 @@
-import { UsageError } from "../../base/errors.ts";
+import { RpcError, UsageError } from "../../base/errors.ts";
+import type { WireError } from "../../protocol/envelope.ts";
+import { RpcCode } from "../../protocol/errors.ts";
 import {
   DETACHED_SESSION_TTL_MS,
   EXITED_PROCESS_RETENTION_MS,
@@ -230,12 +232,29 @@ export function limitFault(name: LimitName, value: unknown): string | undefined 
 }
 
 /** Fills in the defaults. Throws a UsageError for an unknown name or an invalid value. */
-export function resolveLimits(given: Partial<ServerLimits> = {}): ServerLimits {
-  for (const [name, value] of Object.entries(given)) {
+export function resolveLimits(changed: Partial<ServerLimits> = {}): ServerLimits {
+  for (const [name, value] of Object.entries(changed)) {
     if (!Object.hasOwn(LIMITS, name)) throw new UsageError(`there is no limit called ${name}`);
     const fault = limitFault(name as LimitName, value);
     if (fault !== undefined) throw new UsageError(`${name} ${fault}`);
   }
   const defaults = Object.fromEntries(Object.entries(LIMITS).map(([name, limit]) => [name, limit.default]));
-  return { ...(defaults as unknown as ServerLimits), ...given };
+  return { ...(defaults as unknown as ServerLimits), ...changed };
+}
+
+/**
+ * The answer to a request that exceeds a configured limit. It names the limit and its value for those who can change
+ * it.
+ */
+export function limitError(limit: LimitName, value: number | boolean, reason: string): RpcError {
+  return new RpcError(RpcCode.limit, `${reason} (${limit} is ${value})`, {
+    data: { code: "LIMIT_REACHED", limit, value },
+    code: "LIMIT_REACHED",
+  });
+}
+
+/** Answer to a message that is longer than a configured limit. */
+export function messageTooLong(maxMessageBytes: number): WireError {
+  const error = limitError("maxMessageBytes", maxMessageBytes, "the message is too long");
+  return { code: error.rpcCode, message: error.message, data: error.data };
 }

@@ -46,7 +46,7 @@ const start = (argv: readonly string[]) => ({
   tty: false,
 });
 
-it("an observer is told of a connection, its requests, their answers and its processes", async () => {
+it("an observer learns of a connection, its requests, their answers and its processes", async () => {
   const calls: unknown[][] = [];
   const link = await linkTo([witness(calls)]);
   await link.request("process/start", start(["/bin/echo", "hello"]));
@@ -124,7 +124,7 @@ it("a connection that is turned away is observed with cause and address", async 
   ]);
 });
 
-it("an observer with hooks of its own for a method is told of that method only, and of everything forbidden", async () => {
+it("an observer with hooks of its own for a method learns of that method only, and of everything forbidden", async () => {
   const calls: unknown[][] = [];
   const { denied, answered, requested } = witness(calls);
   const asked: string[] = [];

@@ -25,8 +25,8 @@ export interface ServerObserver {
   /** Every answer, also to invalid requests. It may not reach a client that is gone. */
   answered?(request: ObservedRequest, answer: ObservedAnswer): void;
   /**
-   * Asked once for each method, and with an empty name for all that do not exist: the hooks for its requests, instead of
-   * those of the observer itself; undefined if it does not want to know of them. `denied` is called all the same.
+   * Called once for each method, and with an empty name for all unknown ones: returns the hooks for its requests,
+   * instead of those of the observer itself; undefined to ignore them. `denied` is called in any case.
    */
   hooksFor?(method: string): RequestHooks | undefined;
   processStarted?(process: ObservedProcess): void;
@@ -34,9 +34,9 @@ export interface ServerObserver {
   processEnded?(process: ObservedProcess, end: ObservedEnd): void;
 }
 
-/** What an observer learns about a request. */
+/** Hooks for a request. */
 export interface RequestHooks extends Pick<ServerObserver, "veto" | "requested" | "answered"> {
-  /** Every answer, for who needs to know no more of a request than this: it costs the least. */
+  /** Called for every answer, for observers that need no more than this: it costs the least. */
   timed?(startedAtMs: number, error: WireError | undefined): void;
 }
 
@@ -48,7 +48,7 @@ export interface ObservedConnection {
   readonly number: number;
   /** Address of the client, such as `127.0.0.1:5023`; `unix`, `stdio`, or `local` for a client in this program. */
   readonly from: string;
-  /** Whom the client acts for. */
+  /** The client's principal. */
   readonly principal: string;
   /** Name of the token that it came with, if the token has one. */
   readonly tokenName: string | undefined;
@@ -62,11 +62,11 @@ export interface ObservedConnection {
 /** One object for each request. */
 export interface ObservedRequest {
   readonly connection: ObservedConnection;
-  /** As the client sent it: it need not exist. */
+  /** As sent by the client: it need not exist. */
   readonly method: string;
   /** Value of `performance.now()` in the turn of the event loop in which it was taken up, the same for all of that turn. */
   readonly startedAtMs: number;
-  /** Where it belongs in a trace, if the client said so. */
+  /** Its position in a trace, if the client sent one. */
   readonly traceparent: string | undefined;
 }
 
@@ -110,7 +110,7 @@ const HOOKS: readonly Hook[] = [
 
 type Call = (first: unknown, second: unknown, third: unknown) => void;
 
-/** No hook has more than three parameters, and this is faster than a list and spreading. */
+/** Hooks have at most three parameters, and this is faster than a list and spreading. */
 function both(one: Call, other: Call): Call {
   return (first, second, third) => {
     one(first, second, third);
@@ -118,7 +118,7 @@ function both(one: Call, other: Call): Call {
   };
 }
 
-/** One observer for all; undefined if there is none. */
+/** One observer for all; undefined without any. */
 export function combineObservers(observers: readonly ServerObserver[]): ServerObserver | undefined {
   if (observers.length < 2) return observers[0];
   const combined: Record<string, unknown> = {};

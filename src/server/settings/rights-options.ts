@@ -2,7 +2,7 @@ import type { Sandbox } from "../../protocol/sandbox-options.ts";
 import type { ServerLimits } from "./limits.ts";
 import type { Preset } from "./presets.ts";
 
-/** Limits that a principal can have of its own, below those of the server. */
+/** Limits that a principal can have, below those of the server. */
 export const PRINCIPAL_LIMITS = [
   "maxConnections",
   "maxSessions",
@@ -12,19 +12,19 @@ export const PRINCIPAL_LIMITS = [
 
 export type PrincipalLimits = Partial<Pick<ServerLimits, (typeof PRINCIPAL_LIMITS)[number]>>;
 
-/** What a client may do, as an operator writes it. */
+/** A client's rights, as an operator writes them. */
 export interface RightsOptions {
   readonly preset: Preset;
-  /** For `sandboxed`: confines every process and every call on files; a client's own sandbox can only narrow it. */
+  /** For `sandboxed`: confines every process and every file call; a client's own sandbox can only narrow it. */
   readonly policy?: Sandbox;
   /** For `files`: the directories, as absolute paths. */
   readonly roots?: readonly string[];
-  /** For `files`: nothing can be changed. Default: false. */
+  /** For `files`: allows no changes. Default: false. */
   readonly readOnly?: boolean;
   readonly limits?: PrincipalLimits;
   /**
-   * The user, by name or number, as whom everything happens that the client asks for. It needs a server that runs as
-   * root. Default: that of the server, or else its own user.
+   * The user, by name or number, as whom the client's requests are carried out. It needs a server that runs as root.
+   * Default: that of the server, otherwise its own user.
    */
   readonly runAs?: string;
   /** Names of tokens, or whole principals, whose kept processes it may follow; `*` stands for all. */

@@ -18,17 +18,17 @@ export interface AuditOptions {
   readonly onFailure?: "refuse" | "continue";
 }
 
-/** When a server that nobody uses calls back. */
+/** When an idle server calls back. */
 export interface IdleOptions {
   readonly afterMs: number;
   /**
-   * Called once, in a step in which no client can be half accepted. Whoever closes the server in the same step loses no
-   * client that it has answered.
+   * Called once, in a turn in which no client can be half accepted. Closing the server in the same turn loses no client
+   * that it has answered.
    */
   readonly call: () => void;
 }
 
-/** How a server serves its clients. */
+/** Options of a server. */
 export interface ServerOptions {
   /** Environment that processes may inherit. Default: nothing. */
   readonly environment?: Environment;
@@ -57,13 +57,13 @@ export interface ServerOptions {
    */
   readonly local?: RightsOptions;
   /**
-   * The user, by name or number, as whom everything happens that clients ask for, unless their own rights name another
-   * one. It needs a program that runs as root. Default: its own user.
+   * The user, by name or number, as whom clients' requests are carried out, unless their own rights name another one.
+   * It needs a program that runs as root. Default: its own user.
    */
   readonly runAs?: string;
   /** Version that the server reports in its handshake as `serverVersion`. Default: none. */
   readonly version?: string;
-  /** Reports that for some time there was no connection, no session and no kept process. */
+  /** Reports that the server has had no connection, session or kept process for some time. */
   readonly idle?: IdleOptions;
   /** Records what clients do in a file. Default: nothing is recorded. */
   readonly audit?: AuditOptions;

@@ -9,9 +9,9 @@ export interface ServerState {
   readonly runningProcesses: number;
   /** Memory that clients use: answers in preparation, and what they have not read. */
   readonly bufferedBytes: number;
-  /** Whether it ends, and admits nobody. */
+  /** Whether it is shutting down, and admits no clients. */
   readonly isDraining: boolean;
-  /** Whether whoever chooses among servers gives it no new work; see `server/cordon`. */
+  /** Whether clients that choose a server should give it no new work; see `server/cordon`. */
   readonly isCordoned: boolean;
   /** Limits that are numbers, by their keys in the configuration. */
   readonly limits: Readonly<Record<string, number>>;

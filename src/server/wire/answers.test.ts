@@ -47,7 +47,7 @@ it("a value is sent at once, and what is promised when it is there, before later
   expect(counts.answered).toBe(3);
 });
 
-it("an answer that is waited for holds up nobody, and is sent with others", async () => {
+it("an answer that is waited for does not hold up others, and is sent with others", async () => {
   const { sent, settle } = create();
   expect(settle("1", new DeferredAnswer(Promise.resolve("late")))).toBeUndefined();
   void settle("2", new DeferredAnswer(Promise.reject(new RpcError(-32000, "no"))));

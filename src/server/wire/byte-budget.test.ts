@@ -85,7 +85,7 @@ beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 describe("the budget of a connection", () => {
-  it("lets requests wait beyond it, and go on in order when something is given back", async () => {
+  it("lets requests wait beyond it, and continue in order when something is given back", async () => {
     const client = new Client(createBudget(64, 1024));
     const wishes = [30, 30, 30, 1].map((size) => wish(client, size * MIB));
     // The third is let past the budget, so that there is always one that can end.
@@ -160,7 +160,7 @@ describe("the budget of a connection", () => {
     },
   );
 
-  it("grants nothing to a connection that has ended, and tells those who wait", async () => {
+  it("grants nothing to a connection that has ended, and wakes those that wait", async () => {
     const client = new Client(createBudget(64, 1024));
     const wishes = [100, 100].map((size) => wish(client, size * MIB));
     client.budget.close();

@@ -19,16 +19,24 @@ export interface BudgetedClient {
   ping(answered: () => void): boolean;
 }
 
-interface Favour {
+/** A reservation that was admitted by the third rule; it may grow without waiting again. */
+interface Exception {
   readonly connection: ConnectionBudget;
   readonly reservation: Reservation;
   readonly since: number;
 }
 
 /**
- * Memory that the server spends on its clients: unread answers and answers in preparation. Beyond the budget, requests
- * wait. Clients that have stopped reading can use it up; the others then still have their guaranteed bytes, and those
- * that answer a ping, and therefore read, may exceed the budget in turn.
+ * Memory that the server spends on its clients: unread answers and answers in preparation. A request that wants bytes
+ * gets them by the first rule that holds:
+ *
+ * 1. Its connection stays below the guaranteed bytes. So clients that have stopped reading cannot stop the others.
+ * 2. Its connection stays below its own limit, and the server below its own. A single reservation of a connection may
+ *    exceed the former, or an answer longer than the limit could never be sent.
+ * 3. The server is full, but the connection is the first of those that answered a ping, and therefore read; and the one
+ *    that was last admitted in this way has sent what it held, or has had its time.
+ *
+ * Otherwise it waits: for its own connection, or in the server's line.
  */
 export class ByteBudget {
   readonly #limits: BudgetLimits;
@@ -44,7 +52,7 @@ export class ByteBudget {
   readonly #woken = new Set<ConnectionBudget>();
   #wakeScheduled = false;
   /** The connection last admitted beyond the budget. */
-  #prioritized: Favour | undefined;
+  #exception: Exception | undefined;
   #isPatient = false;
 
   constructor(limits: BudgetLimits) {
@@ -59,7 +67,7 @@ export class ByteBudget {
     return this.used >= this.#limits.maxBufferedBytes;
   }
 
-  /** For `ConnectionBudget` only. */
+  /** Only for `ConnectionBudget`. */
   add(bytes: number): void {
     this.#reserved += bytes;
   }
@@ -72,12 +80,12 @@ export class ByteBudget {
   /** True if the reservation may grow by `bytes`. Otherwise its connection joins the line and is woken to retry. */
   admits(connection: ConnectionBudget, reservation: Reservation, bytes: number): boolean {
     const [first] = this.#line;
-    // A client that does not read blocks nobody.
+    // A client that does not read does not block others.
     const isNext = first === undefined || first === connection;
     const mayExceed = first === connection;
     const fits = this.used + bytes <= this.#limits.maxBufferedBytes;
-    const isFavoured = this.#prioritized?.reservation === reservation;
-    if (isFavoured || (fits && isNext) || (mayExceed && this.#prioritize(connection, reservation))) {
+    const isException = this.#exception?.reservation === reservation;
+    if (isException || (fits && isNext) || (mayExceed && this.#makeException(connection, reservation))) {
       this.leaveLine(connection);
       return true;
     }
@@ -86,7 +94,7 @@ export class ByteBudget {
     return false;
   }
 
-  /** Lets waiting connections retry, after whoever freed memory has sent what it was for. */
+  /** Lets waiting connections retry, after the one that freed memory has sent its answer. */
   wake(connection?: ConnectionBudget): void {
     if (connection !== undefined) this.#woken.add(connection);
     if (this.#wakeScheduled || this.#woken.size + this.#line.size + this.#asked.size === 0) return;
@@ -108,7 +116,7 @@ export class ByteBudget {
     this.#heavy.delete(connection);
     this.leaveLine(connection);
     this.#woken.delete(connection);
-    if (this.#prioritized?.connection === connection) this.#prioritized = undefined;
+    if (this.#exception?.connection === connection) this.#exception = undefined;
     this.wake();
   }
 
@@ -123,7 +131,7 @@ export class ByteBudget {
     if (this.#line.has(connection) || this.#asked.has(connection)) return;
     this.#asked.add(connection);
     const answered = (): void => {
-      // It may have been admitted meanwhile, or be gone.
+      // It may have been admitted in the meantime, or be gone.
       if (!this.#asked.delete(connection)) return;
       this.#line.add(connection);
       this.wake();
@@ -140,12 +148,12 @@ export class ByteBudget {
     }, PATIENCE_MS).unref();
   }
 
-  #prioritize(connection: ConnectionBudget, reservation: Reservation): boolean {
+  #makeException(connection: ConnectionBudget, reservation: Reservation): boolean {
     const now = performance.now();
-    const earlier = this.#prioritized;
+    const earlier = this.#exception;
     if (earlier !== undefined && !earlier.connection.isIdle && now - earlier.since < PATIENCE_MS)
       return false;
-    this.#prioritized = { connection, reservation, since: now };
+    this.#exception = { connection, reservation, since: now };
     return true;
   }
 }
@@ -157,7 +165,7 @@ interface Waiter {
   readonly reject: (error: Error) => void;
 }
 
-/** What one connection may hold: answers in preparation, unread answers, stream data. */
+/** The memory of one connection: answers in preparation, unread answers, stream data. */
 export class ConnectionBudget {
   readonly #server: ByteBudget;
   readonly #maxBytes: number;
@@ -206,14 +214,7 @@ export class ConnectionBudget {
     return new Reservation(this);
   }
 
-  /** Resolves once that much may be held. Rejects if the connection ends first. Release it when the answer is sent. */
-  async reserve(bytes: number): Promise<Reservation> {
-    const reservation = this.open();
-    await reservation.grow(bytes);
-    return reservation;
-  }
-
-  /** For `Reservation` only. */
+  /** Only for `Reservation`. */
   take(reservation: Reservation, bytes: number): Promise<void> | undefined {
     if (this.#closed) return Promise.reject(connectionEnded());
     const isUrgent = this.#overdrawn === reservation;
@@ -226,7 +227,7 @@ export class ConnectionBudget {
     });
   }
 
-  /** For `Reservation` only. */
+  /** Only for `Reservation`. */
   giveBack(reservation: Reservation, bytes: number): void {
     if (this.#overdrawn === reservation) this.#overdrawn = undefined;
     this.#reserved -= bytes;

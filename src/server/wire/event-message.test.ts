@@ -1,11 +1,11 @@
 import { expect, it } from "vitest";
 import type { ProcessEvent } from "../../capabilities/process/output/output-log.ts";
-import { notifications } from "../../protocol/index.ts";
-import { eventMessage, eventNotification } from "./event-message.ts";
+import { type NotificationName, notifications } from "../../protocol/index.ts";
+import { eventMessage } from "./event-message.ts";
 
 const report = { signal: "SIGKILL", cpuTimeMs: { user: 1, system: 2 } };
 
-it.each<[ProcessEvent, object]>([
+it.each<[ProcessEvent, { method: NotificationName; params: object }]>([
   [
     { kind: "output", seq: 1, stream: "stderr", bytes: Buffer.from("a\n") },
     { method: "process/output", params: { processId: 'p"', seq: 1, stream: "stderr", chunk: "YQo=" } },
@@ -21,10 +21,8 @@ it.each<[ProcessEvent, object]>([
     { kind: "closed", seq: 3 },
     { method: "process/closed", params: { processId: 'p"', seq: 3 } },
   ],
-])("an event is the same notification as text and as a value: %j", (event, notification) => {
+])("an event becomes a notification of the wire: %j", (event, notification) => {
   const { message } = eventMessage(JSON.stringify('p"'), event);
   expect(JSON.parse(Buffer.from(message).toString())).toEqual(notification);
-  const value = eventNotification('p"', event);
-  expect(value).toEqual(notification);
-  expect(() => notifications[value.method].params.parse(value.params)).not.toThrow();
+  expect(() => notifications[notification.method].params.parse(notification.params)).not.toThrow();
 });

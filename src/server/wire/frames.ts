@@ -1,7 +1,9 @@
+import type { Readable, Writable } from "node:stream";
+
 /**
- * Messages between the server and a program of its own: a file helper, or the server of another user. Each has a header
- * of fixed size, JSON text, and bytes that neither side needs to look at, such as the contents of a file on the way in
- * and an encoded result on the way out.
+ * Messages between the server and its own helper programs: a file helper, or another user's server. Each has a header
+ * of fixed size, JSON text, and bytes that neither side needs to inspect, such as a file's contents on the way in and
+ * an encoded result on the way out.
  */
 export interface Frame {
   readonly kind: FrameKind;
@@ -27,13 +29,13 @@ const KINDS = [
 ] as const;
 
 const HEADER_BYTES = 16;
-/** As much as the longest message. */
+/** The size of the longest message. */
 const MAX_TEXT_BYTES = 64 * 1024 * 1024;
 /** More than the largest answer. */
 const MAX_BYTES = 1024 * 1024 * 1024;
 
 export interface FrameEvents {
-  /** What follows is taken when the promise resolves. */
+  /** The next frame is read when the promise resolves. */
   frame(frame: Frame): Promise<void> | undefined;
   /** Called for each frame before it is taken. A large one is taken when the promise resolves. Throws to refuse it. */
   admit?(head: FrameHead): Promise<void> | undefined;
@@ -46,15 +48,8 @@ export interface FrameHead {
   readonly length: number;
 }
 
-/** Writes to a stream; see `writeFrame`. */
-export interface FrameOutput {
-  cork(): void;
-  uncork(): void;
-  write(chunk: Uint8Array): boolean;
-}
-
 export function writeFrame(
-  output: FrameOutput,
+  output: Pick<Writable, "cork" | "uncork" | "write">,
   kind: FrameKind,
   { id = 0, text = "", bytes = [] }: { id?: number; text?: string; bytes?: readonly Uint8Array[] } = {},
 ): void {
@@ -132,6 +127,30 @@ export class FrameReader {
     const text = this.#text.parts.length === 0 ? "" : Buffer.concat(this.#text.parts).toString();
     return this.#events.frame({ kind, id: this.#header.readUInt32LE(0), text, bytes: this.#bytes.parts });
   }
+}
+
+/** Reads frames from a stream, which pauses while one has to wait. `failed` gets what reading throws. */
+export function readFrames(
+  input: Readable,
+  events: FrameEvents,
+  failed: (error: unknown) => void = rethrow,
+): void {
+  const reader = new FrameReader(events);
+  input.on("data", (chunk: Buffer) => {
+    try {
+      const waiting = reader.read(chunk);
+      if (waiting === undefined) return;
+      input.pause();
+      waiting.then(() => void input.resume(), failed);
+    } catch (error) {
+      failed(error);
+    }
+  });
+}
+
+/** The other end is this program's own, so a fault is one of this program. */
+function rethrow(error: unknown): never {
+  throw error;
 }
 
 class Collector {

@@ -169,8 +169,8 @@ const MAX_FREE = 64;
 const NOBODY: MethodObservers = { hooks: undefined, timed: undefined };
 
 /**
- * Follows a request of which nobody wants to know more than the time it took, or that it was forbidden. It is used
- * again for others: creating one for each would take as long as all else about it.
+ * Follows a request for observers that only need its duration, or that it was forbidden. It is reused: creating one for
+ * each request would take as long as everything else about it.
  */
 class BriefWatch implements RequestWatch {
   readonly #observer: ServerObserver;

@@ -27,8 +27,9 @@ export class RequestIntake {
   came(bytes: number): void {
     this.#unanswered += 1;
     this.#waitingBytes += bytes;
-    const isMuch = this.#unanswered >= this.#maxUnanswered || this.#waitingBytes >= this.#maxWaitingBytes;
-    if (this.#paused || !isMuch) return;
+    const isOverloaded =
+      this.#unanswered >= this.#maxUnanswered || this.#waitingBytes >= this.#maxWaitingBytes;
+    if (this.#paused || !isOverloaded) return;
     this.#paused = true;
     this.#reader.pause();
   }

@@ -1,6 +1,5 @@
 import { methods } from "../../protocol/index.ts";
 import { combineObservers, type RequestHooks, type ServerObserver } from "../settings/observer.ts";
-import { TurnClock } from "./turn-clock.ts";
 
 type Timed = NonNullable<RequestHooks["timed"]>;
 
@@ -46,5 +45,27 @@ function oneOf(calls: readonly Timed[]): Timed | undefined {
   if (calls.length < 2) return calls[0];
   return (startedAtMs, error) => {
     for (const call of calls) call(startedAtMs, error);
+  };
+}
+
+const SETTLED = Promise.resolve();
+
+/** A clock that is read once in each turn of the event loop: reading it takes as long as a part of a small request. */
+class TurnClock {
+  #nowMs = 0;
+  #isRead = false;
+
+  /** Value of `performance.now()`. */
+  now(): number {
+    if (!this.#isRead) {
+      this.#isRead = true;
+      this.#nowMs = performance.now();
+      void SETTLED.then(this.#expire);
+    }
+    return this.#nowMs;
+  }
+
+  readonly #expire = (): void => {
+    this.#isRead = false;
   };
 }

@@ -1,7 +1,7 @@
 import { Turns } from "../../capabilities/turns.ts";
 
 /** The clock is read once for this many requests: reading it takes as long as a part of a small one. */
-const REQUESTS_PER_LOOK = 8;
+const REQUESTS_PER_CHECK = 8;
 
 /**
  * Ends the turn of a client that has many requests queued, so that others do not wait for all of them. A client with a
@@ -10,7 +10,7 @@ const REQUESTS_PER_LOOK = 8;
 export class RequestTurn {
   readonly #turns = new Turns();
   readonly #next: () => void;
-  #untilLook = REQUESTS_PER_LOOK;
+  #untilCheck = REQUESTS_PER_CHECK;
   #isWaiting = false;
 
   /** `next` is called when the client has its next turn. */
@@ -18,12 +18,12 @@ export class RequestTurn {
     this.#next = next;
   }
 
-  /** To be asked before each request. */
+  /** Call it before each request. */
   isOver(): boolean {
     if (this.#isWaiting) return true;
-    this.#untilLook -= 1;
-    if (this.#untilLook > 0) return false;
-    this.#untilLook = REQUESTS_PER_LOOK;
+    this.#untilCheck -= 1;
+    if (this.#untilCheck > 0) return false;
+    this.#untilCheck = REQUESTS_PER_CHECK;
     if (!this.#turns.over) return false;
     this.#isWaiting = true;
     void this.#turns.next().then(() => {

@@ -1,5 +1,5 @@
 /**
- * Makes at most one call at a time. Whoever asks meanwhile shares the next one, so that no result is older than the
+ * Makes at most one call at a time. Callers that come meanwhile share the next one, so that no result is older than the
  * question.
  */
 export function sharedCalls<T>(call: () => Promise<T>): () => Promise<T> {

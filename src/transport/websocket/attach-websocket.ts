@@ -22,9 +22,8 @@ export function isAttached(http: HttpServer, path: string): boolean {
 }
 
 /**
- * Serves WebSockets on one path of an HTTP server that belongs to somebody else, and leaves everything else alone. Where
- * it listens is not known, so every address is one of its own hosts. Returns a function that ends this; connections
- * continue.
+ * Serves WebSockets on one path of an existing HTTP server, and leaves everything else alone. Its listen address is
+ * unknown, so every address is one of its own hosts. Returns a function that stops this; connections continue.
  */
 export function attachWebSocket<Credential>(
   http: HttpServer,
@@ -38,7 +37,7 @@ export function attachWebSocket<Credential>(
   };
   const paths = attached.get(http) ?? new Set();
   attached.set(http, paths.add(options.path));
-  // Another listener may take it; without one, the first of ours answers, because otherwise nobody ever would.
+  // Another listener may handle it; without one, the first of ours answers, because otherwise nothing would.
   const isOthers = (path: string): boolean =>
     http.listenerCount("upgrade") > paths.size || paths.has(path) || [...paths][0] !== options.path;
   const upgrade = (request: IncomingMessage, socket: Socket, head: Buffer): void => {
@@ -56,7 +55,7 @@ export function attachWebSocket<Credential>(
   };
   http.on("upgrade", upgrade);
   return () => {
-    // The path may be somebody else's by now.
+    // The path may belong to another listener by now.
     if (!http.listeners("upgrade").includes(upgrade)) return;
     http.off("upgrade", upgrade);
     paths.delete(options.path);

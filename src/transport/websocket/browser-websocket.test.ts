@@ -55,10 +55,10 @@ it.each([
   ],
   [4011, "expired", "the server closed the connection with code 4011: expired"],
   [1000, "", undefined],
-])("a page's connection that ends with code %i and reason %j says why", async (code, reason, told) => {
+])("a page's connection that ends with code %i and reason %j says why", async (code, reason, message) => {
   const { page, closed } = await open();
   page.end(code, reason);
-  expect(closed).toHaveBeenCalledExactlyOnceWith(told);
+  expect(closed).toHaveBeenCalledExactlyOnceWith(message);
 });
 
 it("a connection that the page closes needs no reason, however it ends", async () => {

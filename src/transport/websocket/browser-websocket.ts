@@ -19,7 +19,7 @@ class BrowserWebSocketTransport implements Transport {
   #events: TransportEvents | undefined;
   #isClosing = false;
   #ended = false;
-  #endTold = false;
+  #endReported = false;
   #reason: string | undefined;
   #polling = false;
 
@@ -29,7 +29,7 @@ class BrowserWebSocketTransport implements Transport {
     webSocket.addEventListener("message", ({ data }) => {
       const text = typeof data === "string" ? data : new TextDecoder().decode(data as ArrayBuffer);
       if (this.#events === undefined) this.#early.push(text);
-      else if (!this.#endTold) this.#events.message(text);
+      else if (!this.#endReported) this.#events.message(text);
     });
     webSocket.addEventListener("close", ({ code, reason }) => {
       if (!this.#isClosing) this.#reason ??= describeEnd(shownUrl(webSocket.url), code, reason);
@@ -43,7 +43,7 @@ class BrowserWebSocketTransport implements Transport {
 
   open(events: TransportEvents): void {
     this.#events = events;
-    for (const text of this.#early.splice(0)) if (!this.#endTold) events.message(text);
+    for (const text of this.#early.splice(0)) if (!this.#endReported) events.message(text);
     if (this.#ended) this.#reportEnd();
   }
 
@@ -78,7 +78,7 @@ class BrowserWebSocketTransport implements Transport {
     this.#reportEnd();
   }
 
-  /** There is no event for it. */
+  /** Browsers have no event for it. */
   #watchQueue(): void {
     if (this.#polling || this.queuedBytes <= LOW_WATER_BYTES) return;
     this.#polling = true;
@@ -92,8 +92,8 @@ class BrowserWebSocketTransport implements Transport {
 
   #reportEnd(): void {
     this.#ended = true;
-    if (this.#endTold || this.#events === undefined) return;
-    this.#endTold = true;
+    if (this.#endReported || this.#events === undefined) return;
+    this.#endReported = true;
     this.#events.close(this.#reason);
   }
 }

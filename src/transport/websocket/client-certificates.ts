@@ -11,7 +11,7 @@ export interface ClientCertificate {
   readonly expiresAtMs: number;
 }
 
-/** The verified certificate of a client; undefined if none was asked for. */
+/** A client's verified certificate; undefined if none was requested. */
 export function clientCertificateOf(socket: Socket): ClientCertificate | undefined {
   const { authorized, getPeerX509Certificate } = socket as Partial<TLSSocket>;
   const certificate = authorized === true ? getPeerX509Certificate?.call(socket) : undefined;
@@ -30,7 +30,7 @@ export function certificateFault(socket: TLSSocket): string | undefined {
   return `the client certificate is not accepted: ${String(code)}`;
 }
 
-/** Whether one of these authorities has signed the verified certificate of a client, if need be by way of others. */
+/** Whether one of these authorities has signed the client's verified certificate, directly or through others. */
 export function isSignedByAny(socket: TLSSocket, authorities: readonly X509Certificate[]): boolean {
   return chainOf(socket).some((one) => authorities.some((authority) => isSignedBy(one, authority)));
 }
@@ -54,7 +54,7 @@ function isSignedBy(certificate: X509Certificate, authority: X509Certificate): b
 const BEGIN = "-----BEGIN CERTIFICATE-----";
 const END = "-----END CERTIFICATE-----";
 
-/** All certificates of a text in PEM. Throws if one of them is none. */
+/** All certificates in PEM text. Throws if one of them is invalid. */
 export function certificatesIn(pem: string): X509Certificate[] {
   return pem
     .split(END)

@@ -1,13 +1,13 @@
 import type { Farewell } from "../transport.ts";
 
-/** What a close frame holds beside its code. */
+/** Maximum length of a close frame's reason. */
 const MAX_REASON_BYTES = 123;
 const INTERNAL_ERROR = 1011;
 /** Codes that mean something only where no frame has arrived. */
 const NEVER_SENT: ReadonlySet<number> = new Set([1004, 1005, 1006]);
 
 /**
- * A farewell that fits a close frame. Both parts may come from a program that is not trusted, or from its last words, and
+ * Close code and reason that fit a close frame. Both may come from an untrusted program, or from its last output, and
  * the libraries throw on anything else.
  */
 export function closeFrame({ code, reason }: Farewell): Farewell {

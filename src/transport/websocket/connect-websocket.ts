@@ -1,4 +1,5 @@
 // Separate from the transport, so that published types do not need those of `ws`.
+import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { type ClientOptions, WebSocket } from "ws";
 import { after, formatDuration } from "../../base/duration.ts";
@@ -7,11 +8,19 @@ import { DEFAULT_LIFE, type LifeTimes } from "../../base/life-watch.ts";
 import { MAX_SOCKET_PATH_BYTES, socketPathOf } from "../../base/socket-url.ts";
 import { shownUrl } from "../../base/shown-url.ts";
 import { MAX_MESSAGE_BYTES } from "../../protocol/wire-limits.ts";
+import { describeTlsFault, type TlsOptionNames } from "../tls-faults.ts";
 import type { Transport } from "../transport.ts";
-import { describeConnectFault, readRefusal } from "./connect-faults.ts";
 import { installFastPath } from "./fast-path.ts";
 import { SocketReads } from "./socket-reads.ts";
 import { CLOSING, WebSocketTransport } from "./websocket.ts";
+
+const TLS_OPTIONS: TlsOptionNames = {
+  ca: "`ca`, or --ca FILE",
+  certificate: "`cert` and `key`, or --cert FILE --key FILE",
+  plainScheme: "ws:// instead of wss://",
+};
+const MAX_BODY_CHARACTERS = 300;
+const BODY_TIMEOUT_MS = 1_000;
 
 /** How to open a WebSocket. */
 export interface ConnectOptions {
@@ -22,7 +31,7 @@ export interface ConnectOptions {
   readonly tls?: ClientTlsMaterial;
 }
 
-/** Whom a client trusts, and what it shows, as PEM. */
+/** Authorities that a client trusts, and its own certificate, as PEM. */
 export interface ClientTlsMaterial {
   readonly ca?: string | undefined;
   readonly cert?: string | undefined;
@@ -48,10 +57,7 @@ export function connectWebSocket(url: string, options: ConnectOptions = {}): Pro
       reject(error);
       webSocket.terminate();
     };
-    const refused = (
-      why: string,
-      details?: { cause?: unknown; status?: number; errno?: string | undefined },
-    ): void =>
+    const refused = (why: string, details?: ConstructorParameters<typeof ConnectionError>[1]): void =>
       fail(
         new ConnectionError(
           `failed to connect to exec-server websocket \`${shownUrl(url)}\`: ${why}`,
@@ -92,7 +98,7 @@ export function connectWebSocket(url: string, options: ConnectOptions = {}): Pro
   });
 }
 
-/** Masks protect proxies on the way, and there are none on one machine. Zeros spare both sides the work. */
+/** Masks protect proxies on the way, and a local connection has none. Zeros spare both sides the work. */
 const NO_MASK = { generateMask: (mask: Buffer): void => void mask.fill(0) };
 /** Encrypted connections are opened by the library. */
 const PLAIN = /^(?:ws|http):/i;
@@ -135,4 +141,31 @@ function createWebSocket(
   } catch (error) {
     throw new UsageError(`cannot connect to ${shownUrl(url)}: ${(error as Error).message}`);
   }
+}
+
+/** A description of a connection failure, and what to do about it if that is known. */
+function describeConnectFault(error: NodeJS.ErrnoException, url: string): string {
+  const { code, message } = error;
+  if (code === "HPE_INVALID_CONSTANT" && url.startsWith("ws:"))
+    return `the server does not answer with HTTP (${message}); if it speaks TLS, connect with wss:// instead of ws://`;
+  return describeTlsFault(error, TLS_OPTIONS) ?? message;
+}
+
+/** The body of a refusal, as an addition to its status: one short line of text, or nothing. */
+async function readRefusal(response: IncomingMessage): Promise<string> {
+  if (!/^text\/plain\b/.test(response.headers["content-type"] ?? "")) return "";
+  let text = "";
+  const timer = setTimeout(() => response.destroy(), BODY_TIMEOUT_MS);
+  response.setEncoding("utf8");
+  try {
+    for await (const piece of response) {
+      text += piece as string;
+      if (text.length > MAX_BODY_CHARACTERS) return "";
+    }
+  } catch {
+    return "";
+  } finally {
+    clearTimeout(timer);
+  }
+  return /^[^\p{Cc}]+$/u.test(text) ? `: ${text}` : "";
 }

@@ -68,7 +68,7 @@ export function installFastPath(webSocket: WebSocket, options: FastPathOptions):
 
   const refuse = (chunk: Buffer): boolean => {
     refused = true;
-    // Once the library has seen it, nothing can be sent any more.
+    // Once the library has seen it, nothing more can be sent.
     if (scanner.messageTooLong) options.messageTooLong?.();
     const wantsMore = toLibrary(chunk);
     if (!scanner.messageTooLong) options.frameTooLong?.();
@@ -78,7 +78,7 @@ export function installFastPath(webSocket: WebSocket, options: FastPathOptions):
   receiver.write = (chunk) => {
     if (payload !== undefined) {
       const end = takePayload(chunk);
-      // Not taken as small messages: the library may have found a fault in what it just received.
+      // Not treated as small messages: the library may have found a fault in what it just received.
       return end === chunk.length || receive(chunk.subarray(end));
     }
     if (refused) return toLibrary(chunk);

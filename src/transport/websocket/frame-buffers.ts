@@ -5,7 +5,7 @@ const MIB = 1024 * 1024;
 /** Several buffers are kept up to this size, for the blocks of a file that one peer sends ahead; one of any size is. */
 const MAX_KEPT_BYTES = 16 * MIB;
 
-/** Memory for the next frames; the last is the one used last. */
+/** Memory for the next frames, the most recently used last. */
 const spare: Buffer[] = [];
 let keptBytes = 0;
 let keepUntil = 0;

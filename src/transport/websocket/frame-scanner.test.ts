@@ -26,7 +26,7 @@ describe("FrameScanner", () => {
     expect(new FrameScanner("client").accepts(frame(MAX_MESSAGE_BYTES + 1, false))).toBe(false);
   });
 
-  it("refuses a message that is longer than it was told, with the fragment that makes it so", () => {
+  it("refuses a message that is longer than the limit, with the fragment that makes it so", () => {
     const begin = frame(600, true, 0x01);
     const ping = frame(100, true, 0x89);
     const fits = new FrameScanner("server", 1000);

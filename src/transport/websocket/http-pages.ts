@@ -1,13 +1,14 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { defined } from "../../base/defined.ts";
 import { pathOf, reasonOf, type Refusal } from "./http-refusal.ts";
 import { addressOf } from "./socket-address.ts";
 import { examine, refuseHolder, type UpgradeOptions } from "./websocket-upgrade.ts";
 
 /** Something that a server answers to plain requests, such as probes. */
 export interface Page {
-  /** Whether only those who could connect may read it. */
+  /** Whether only clients that could connect may read it. */
   readonly isProtected: boolean;
-  /** Why somebody who could connect may not read it all the same. Only for protected pages. */
+  /** Why a client that could connect may still not read it. Only for protected pages. */
   refuse?(credential: unknown): string | undefined;
   answer(): PageAnswer | Promise<PageAnswer>;
 }
@@ -28,15 +29,15 @@ export interface Site {
   answer(request: IncomingMessage, response: ServerResponse, asker: Asker): Promise<void>;
 }
 
-/** Who asks a site. */
+/** The sender of a request to a site. */
 export interface Asker {
   /** Whether the request has the origin of the site itself. */
   readonly isOwnPage: boolean;
-  /** Why whoever asks could not connect, whatever they show; it is then reported. */
+  /** Why the sender could not connect, whatever its credentials; the refusal is then reported. */
   refused(): Promise<string | undefined>;
 }
 
-/** By their paths. */
+/** Pages by path. */
 export type Pages = ReadonlyMap<string, Page>;
 
 /** Probes of every server: it runs, and it is ready. */
@@ -80,7 +81,7 @@ export async function answerPage<Credential>(
     return;
   }
   const { status, body = "", contentType } = await page.answer();
-  response.writeHead(status, contentType === undefined ? {} : { "content-type": contentType }).end(body);
+  response.writeHead(status, defined({ "content-type": contentType })).end(body);
 }
 
 async function refusePage<Credential>(

@@ -32,32 +32,25 @@ export function formatRefusal({ status, body, headers }: Omit<Refusal, "cause">)
   return `${lines.join("\r\n")}\r\nconnection: close\r\n\r\n${body}`;
 }
 
-/** What is wrong with an upgrade itself. */
-export function refuseUpgrade(request: IncomingMessage): Refusal | undefined {
-  const { headers } = request;
-  if (request.method !== "GET")
-    return { cause: "request", status: 405, body: "Request method must be `GET`" };
-  if (headers.upgrade?.toLowerCase() !== "websocket")
-    return { cause: "request", status: 400, body: "`Upgrade` header did not include 'websocket'" };
+const NOT_GET: Refusal = { cause: "request", status: 405, body: "Request method must be `GET`" };
+const NO_UPGRADE = "`Upgrade` header did not include 'websocket'";
+const malformed = (body: string): Refusal => ({ cause: "request", status: 400, body });
+
+/** Checks the upgrade itself. */
+export function refuseUpgrade({ method, headers }: IncomingMessage): Refusal | undefined {
+  if (method !== "GET") return NOT_GET;
+  if (headers.upgrade?.toLowerCase() !== "websocket") return malformed(NO_UPGRADE);
   if (headers["sec-websocket-version"] !== "13")
-    return { cause: "request", status: 400, body: "`Sec-WebSocket-Version` header did not include '13'" };
-  if (headers["sec-websocket-key"] === undefined)
-    return { cause: "request", status: 400, body: "`Sec-WebSocket-Key` header missing" };
+    return malformed("`Sec-WebSocket-Version` header did not include '13'");
+  if (headers["sec-websocket-key"] === undefined) return malformed("`Sec-WebSocket-Key` header missing");
   return undefined;
 }
 
-/** What is wrong with a request for the WebSocket path that is not an upgrade. */
-export function refusePlain(request: IncomingMessage): Refusal {
-  if (request.method !== "GET")
-    return { cause: "request", status: 405, body: "Request method must be `GET`" };
-  const asksForUpgrade = /\bupgrade\b/i.test(request.headers.connection ?? "");
-  return {
-    cause: "request",
-    status: 400,
-    body: asksForUpgrade
-      ? "`Upgrade` header did not include 'websocket'"
-      : "Connection header did not include 'upgrade'",
-  };
+/** Refuses a request for the WebSocket path that is not an upgrade. */
+export function refusePlain({ method, headers }: IncomingMessage): Refusal {
+  if (method !== "GET") return NOT_GET;
+  const asksForUpgrade = /\bupgrade\b/i.test(headers.connection ?? "");
+  return malformed(asksForUpgrade ? NO_UPGRADE : "Connection header did not include 'upgrade'");
 }
 
 /** Reports to the observer of refusals; the body is empty where Codex's server sends none. */

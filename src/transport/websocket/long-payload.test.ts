@@ -58,12 +58,12 @@ function gathering(maxPayload: number, side: Side = "server"): Gathering {
 /** The library's output for bytes in these pieces. */
 function receive(pieces: readonly Buffer[], side: Side = "server"): string[] {
   const { receiver, take } = gathering(MAX_PAYLOAD, side);
-  const told: string[] = [];
+  const received: string[] = [];
   receiver.on("message", (data: Buffer) => {
-    told.push(describeMessage(data));
+    received.push(describeMessage(data));
     giveBackFrameBuffer(data);
   });
-  receiver.on("ping", (data: Buffer) => told.push(`ping ${data.toString()}`));
+  receiver.on("ping", (data: Buffer) => received.push(`ping ${data.toString()}`));
   for (const piece of pieces) {
     // A client's socket offers what it has read first, and uses the memory again.
     const read = Buffer.from(piece);
@@ -71,7 +71,7 @@ function receive(pieces: readonly Buffer[], side: Side = "server"): string[] {
     if (taken < read.length) receiver.write(Buffer.from(read.subarray(taken)));
     if (side === "client") read.fill("!");
   }
-  return told;
+  return received;
 }
 
 function describeMessage(bytes: Buffer): string {

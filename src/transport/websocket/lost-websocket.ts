@@ -1,5 +1,5 @@
 const NORMAL_CODES = [1000, 1005];
-/** What a WebSocket reports if no close frame came. */
+/** Code that a WebSocket reports if there was no close frame. */
 const NO_CLOSE_FRAME = 1006;
 
 /** Why a client's WebSocket ended; undefined if the server closed it normally. */
@@ -10,7 +10,7 @@ export function describeEnd(peer: string, code: number, reason: string): string 
   return `the server closed the connection with code ${code}${reason === "" ? "" : `: ${reason}`}`;
 }
 
-/** What failed, of reading and writing, with whom, and why. */
+/** Describes a failure: reading or writing, the peer, and the reason. */
 export function describeFault(peer: string, error: Error & { readonly syscall?: string }): string {
   return error.syscall === "write"
     ? `failed to write websocket JSON-RPC message to ${peer}: ${error.message}`

@@ -6,14 +6,15 @@ const WILDCARDS = new Set(["0.0.0.0", "::"]);
 export interface OwnHostsOptions {
   /** The address it listens on. Undefined if that is not known: then every address counts. */
   readonly address: string | undefined;
-  /** Further names and addresses by which it is reached. */
+  /** Other names and addresses of the server. */
   readonly names: readonly string[];
 }
 
 /**
- * Tells whether the Host of a request names this server. A page whose name was made to resolve to this machine sends that
- * name, so it gets nowhere. Ports are not compared, because they change when they are forwarded. An address cannot be
- * made to point elsewhere, so every address counts if the server listens on all of them.
+ * Returns a function that checks whether the Host of a request names this server. A page whose name was made to resolve
+ * to this machine sends that name, so it is refused. Ports are not compared, because they change when they are
+ * forwarded. An address cannot be made to point elsewhere, so every address counts if the server listens on all of
+ * them.
  */
 export function ownHosts({ address, names }: OwnHostsOptions): (host: string) => boolean {
   const everyAddress = address === undefined || WILDCARDS.has(address);
@@ -36,7 +37,7 @@ export function hostOf(header: string): string | undefined {
   return name === undefined ? undefined : plainHost(name);
 }
 
-/** One spelling for each name and address. */
+/** The canonical form of a name or address. */
 function plainHost(host: string): string {
   if (isIP(host) === 6) return new SocketAddress({ address: host, family: "ipv6" }).address;
   return host.toLowerCase().replace(/\.$/, "");

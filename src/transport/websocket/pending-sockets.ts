@@ -30,8 +30,8 @@ interface Pending {
 
 /**
  * Sockets that are not connections: those that have not sent enough yet, and those that were refused. Each has a
- * deadline, after which it is destroyed whatever it does. If there are too many, the oldest is closed: a well-behaved
- * stranger leaves within milliseconds.
+ * deadline, after which it is destroyed. If there are too many, the oldest is closed: well-behaved clients leave within
+ * milliseconds.
  */
 export class PendingSockets {
   readonly #max: number;
@@ -57,7 +57,7 @@ export class PendingSockets {
   admit(socket: Socket): void {
     if (this.#pending.size >= this.#max)
       for (const [oldest, pending] of this.#pending) {
-        pending.fault = "too many sockets had sent no complete request";
+        pending.fault = "too many sockets had not sent a complete request";
         this.#ended(oldest, pending);
         oldest.destroy();
         break;
@@ -73,13 +73,13 @@ export class PendingSockets {
     });
   }
 
-  /** It has sent a request, or whoever calls this reports how it ends. */
+  /** Marks that it has sent a request, or that the caller reports how it ends. */
   asked(socket: Socket): void {
     const pending = this.#pending.get(socket);
     if (pending !== undefined) pending.hasAsked = true;
   }
 
-  /** It has got an answer: a new deadline for its next step. */
+  /** Sets a new deadline for its next step, after an answer. */
   renew(socket: Socket, timeoutMs: number = this.#timeoutMs): void {
     const pending = this.#pending.get(socket);
     if (pending === undefined) return;
@@ -87,9 +87,9 @@ export class PendingSockets {
     pending.timer = this.#start(socket, Math.min(timeoutMs, this.#timeoutMs));
   }
 
-  /** Its TLS handshake is over: from now on, the encrypted socket stands for it, with a new deadline. */
+  /** Replaces it with the encrypted socket after its TLS handshake, with a new deadline. */
   replace(plain: Socket, secure: Socket): void {
-    this.#remove(plain);
+    this.release(plain);
     this.admit(secure);
   }
 
@@ -101,9 +101,10 @@ export class PendingSockets {
     socket.end(text);
   }
 
-  /** It has become a connection, which is counted elsewhere. */
+  /** Forgets a socket that has become a connection, which is counted elsewhere, or has ended. */
   release(socket: Socket): void {
-    this.#remove(socket);
+    clearTimeout(this.#pending.get(socket)?.timer);
+    this.#pending.delete(socket);
   }
 
   destroyAll(): void {
@@ -122,13 +123,8 @@ export class PendingSockets {
   }
 
   #ended(socket: Socket, { hasAsked, fault, from }: Pending): void {
-    this.#remove(socket);
+    this.release(socket);
     if (!hasAsked && socket.bytesRead > 0) this.#failed?.(fault ?? faultOf(socket), from);
-  }
-
-  #remove(socket: Socket): void {
-    clearTimeout(this.#pending.get(socket)?.timer);
-    this.#pending.delete(socket);
   }
 }
 

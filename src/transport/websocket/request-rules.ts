@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Refusal } from "./http-refusal.ts";
 
-/** Which requests a server takes as its own, whatever they ask for. */
+/** Which requests a server accepts as its own, whatever they request. */
 export interface RequestRules {
   /** Whether a Host names this server. Undefined for a Unix socket, which has no name. */
   readonly isOwnHost: ((host: string) => boolean) | undefined;
@@ -12,8 +12,8 @@ export interface RequestRules {
 }
 
 /**
- * Whether a request comes from a page of the server itself: its origin is the host that was asked for, which is checked
- * for every request, or one that was named. In front of a server without TLS there may be a proxy that has it.
+ * Whether a request comes from a page of the server itself: its origin is the requested host, which is checked for
+ * every request, or a configured one. A server without TLS may have a proxy with TLS in front of it.
  */
 export function isOwnPage({ headers, socket }: IncomingMessage, { ownOrigins }: RequestRules): boolean {
   const { origin, host } = headers;
@@ -33,7 +33,7 @@ export function refuseRequest(
   admitsOwnPages = false,
 ): Refusal | undefined {
   const hosts = request.headersDistinct["host"] ?? [];
-  // Without a host it is a probe in HTTP/1.0; every page has one.
+  // A request without a host is a probe in HTTP/1.0; requests from pages always have one.
   if (rules.isOwnHost !== undefined && hosts.length > 0)
     if (hosts.length > 1 || !rules.isOwnHost(hosts[0]!)) return WRONG_HOST;
   const { origin } = request.headers;

@@ -1,15 +1,15 @@
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
-/** Nobody has a reason to send more requests before the first is answered. */
+/** Well-behaved clients do not send more requests before the first is answered. */
 const MAX_WAITING = 64;
 
 /**
- * Lets each socket have one request answered at a time. Otherwise thousands of requests that were sent at once would
- * be answered in one go, and everybody else would wait for them.
+ * Answers one request per socket at a time. Otherwise thousands of requests sent at once would be answered in one go,
+ * and all other clients would have to wait.
  */
 export class RequestTurns {
-  /** What waits on sockets that have a request under way. */
+  /** Waiting work of sockets with a request in progress. */
   readonly #waiting = new WeakMap<Socket, (() => void)[]>();
 
   /** Calls `answer` when the requests before it on this socket are answered. A socket with too many is destroyed. */

@@ -1,6 +1,6 @@
 import { connect, type NetConnectOpts, type Socket } from "node:net";
 
-/** As much as Node reads at a time. */
+/** The size that Node reads at a time. */
 const READ_BYTES = 64 * 1024;
 
 /** Takes bytes from the start of a chunk and returns their end. The chunk's memory is used again afterwards. */
@@ -8,8 +8,8 @@ export type TakeBytes = (chunk: Buffer) => number;
 
 /**
  * Opens a connection whose reads use the same memory. Node would allocate new memory for each read, so that a large
- * download consists mostly of page faults and garbage collection. Whoever receives the bytes keeps them, so they are
- * copied: once into their place if `take` has one for them, otherwise for the stream.
+ * download consists mostly of page faults and garbage collection. The receiver keeps the bytes, so they are copied:
+ * once, to their destination if `take` has one for them, otherwise for the stream.
  */
 export class SocketReads {
   #take: TakeBytes | undefined;
@@ -32,7 +32,7 @@ export class SocketReads {
 
   /** False if the socket should not be read for now. */
   #read(socket: Socket, chunk: Buffer): boolean {
-    // Nothing may overtake what the stream still holds.
+    // The stream's pending data must come first.
     const isNext = socket.readableFlowing === true && socket.readableLength === 0;
     const taken = isNext ? (this.#take?.(chunk) ?? 0) : 0;
     return taken === chunk.length || socket.push(Buffer.from(chunk.subarray(taken)));

@@ -2,17 +2,18 @@ import { constants, type X509Certificate } from "node:crypto";
 import type { Server as HttpServer } from "node:http";
 import { createServer, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer, type TLSSocket } from "node:tls";
+import { defined } from "../../base/defined.ts";
 import { certificateFault, certificatesIn, isSignedByAny } from "./client-certificates.ts";
 import { formatRefusal } from "./http-refusal.ts";
 import type { PendingSockets } from "./pending-sockets.ts";
 import { addressOf, TCP_OPTIONS } from "./socket-address.ts";
 
-/** What a server shows, and whom it trusts, as PEM. */
+/** A server's certificate, and the authorities that it trusts, as PEM. */
 export interface TlsMaterial {
   /** Certificate of the server, and those between it and the root. */
   readonly cert: string;
   readonly key: string;
-  /** Certificates that sign those of clients. If there are any, every client must show one. */
+  /** Certificates that sign those of clients. If set, every client must present one. */
   readonly clientCa?: string | undefined;
 }
 
@@ -24,13 +25,13 @@ export interface TlsOptions extends TlsMaterial {
 export interface TlsFront {
   /** The server that listens. */
   readonly listener: Server;
-  /** Uses other certificates from now on. Throws if they do not fit, and goes on with those that it has. */
+  /** Switches to other certificates. Throws if they do not match, and keeps the current ones. */
   renew(material: TlsMaterial): void;
 }
 
 /** First byte of every TLS handshake. No HTTP request starts with it. */
 const TLS_HANDSHAKE = 0x16;
-/** A browser that tries HTTP/2 first learns that there is none. */
+/** A browser that tries HTTP/2 first learns that it is not supported. */
 const ALPN = ["http/1.1"];
 const MIN_VERSION = "TLSv1.2";
 
@@ -45,7 +46,7 @@ const PLAIN_TEXT: string = formatRefusal({
  */
 export function tlsFront(http: HttpServer, options: TlsOptions, pending: PendingSockets): TlsFront {
   const { refused } = options;
-  /** Those whose certificates were verified. They end when their authority is no longer trusted. */
+  /** Sockets whose certificates were verified. They end when their authority is no longer trusted. */
   const verified = new Set<TLSSocket>();
   let { clientCa } = options;
   /** Others than in the beginning. */
@@ -54,12 +55,12 @@ export function tlsFront(http: HttpServer, options: TlsOptions, pending: Pending
   const tls = createTlsServer({
     ...contextOf(options),
     requestCert: options.clientCa !== undefined,
-    // Checked below: otherwise nobody would learn why it failed.
+    // Checked below: otherwise neither side would learn why it failed.
     rejectUnauthorized: false,
     ALPNProtocols: ALPN,
   });
   tls.on("tlsClientError", (error: NodeJS.ErrnoException, socket) => {
-    // A peer that has left has no address any more; the end of its plain socket is reported below.
+    // A disconnected peer no longer has an address; the end of its plain socket is reported below.
     if (socket.remoteAddress !== undefined) {
       refused?.(handshakeFault(error), addressOf(socket));
       handshakes.delete(endsOf(socket));
@@ -107,7 +108,7 @@ export function tlsFront(http: HttpServer, options: TlsOptions, pending: Pending
     socket.once("close", () => {
       if (handshakes.get(ends) !== socket) return;
       handshakes.delete(ends);
-      refused?.("the TLS handshake did not end; the client may not trust the certificate", from);
+      refused?.("the TLS handshake did not finish; the client may not trust the certificate", from);
     });
     tls.emit("connection", socket);
   };
@@ -139,7 +140,7 @@ function contextOf({ cert, key, clientCa }: TlsMaterial) {
   return {
     cert,
     key,
-    ...(clientCa === undefined ? {} : { ca: clientCa }),
+    ...defined({ ca: clientCa }),
     minVersion: MIN_VERSION,
     // A ticket would stand for a client certificate that has expired since.
     secureOptions:

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import {
   chmodSync,
   linkSync,
@@ -18,21 +19,22 @@ const STICKY = 0o1000;
 
 /**
  * Listens on a Unix socket that only its owner and root can connect to. The socket is bound in a private directory and
- * then linked to its place, so that nobody else can reach it before its mode is set, and two servers cannot take the
- * same place. Returns a function that removes it.
+ * then linked to its path, so that others cannot reach it before its mode is set, and two servers cannot take the same
+ * path. Returns a function that removes it.
  */
 export async function bindUnixSocket(server: Server, path: string): Promise<() => void> {
   const directory = dirname(path);
   checkDirectory(directory, path);
   await removeStale(path);
-  const workshop = mkdtempSync(join(directory, ".es-"));
+  const privateDirectory = mkdtempSync(join(directory, ".es-"));
   try {
-    const bound = join(workshop, "s");
+    const bound = join(privateDirectory, "s");
     if (Buffer.byteLength(bound) > MAX_SOCKET_PATH_BYTES)
       throw new UsageError(
         `cannot listen on ${path}: its directory may have at most ${MAX_SOCKET_PATH_BYTES - (bound.length - directory.length)} bytes`,
       );
-    await listen(server, bound);
+    server.listen({ path: bound });
+    await once(server, "listening");
     chmodSync(bound, 0o600);
     linkSync(bound, path);
   } catch (error) {
@@ -41,7 +43,7 @@ export async function bindUnixSocket(server: Server, path: string): Promise<() =
     if ((error as NodeJS.ErrnoException).code === "EEXIST") throw occupied(path);
     throw error;
   } finally {
-    rmSync(workshop, { recursive: true, force: true });
+    rmSync(privateDirectory, { recursive: true, force: true });
   }
   const own = lstatSync(path);
   return () => {
@@ -63,54 +65,44 @@ function checkDirectory(directory: string, path: string): void {
   const refuse = (why: string): UsageError => new UsageError(`cannot listen on ${path}: ${directory} ${why}`);
   if (Buffer.byteLength(path) > MAX_SOCKET_PATH_BYTES)
     throw new UsageError(`cannot listen on ${path}: it is longer than ${MAX_SOCKET_PATH_BYTES} bytes`);
-  const found = statSync(directory, { throwIfNoEntry: false });
-  if (found === undefined) throw refuse("does not exist");
-  if (!found.isDirectory()) throw refuse("is not a directory");
+  const stats = statSync(directory, { throwIfNoEntry: false });
+  if (stats === undefined) throw refuse("does not exist");
+  if (!stats.isDirectory()) throw refuse("is not a directory");
   const user = process.geteuid?.();
-  if (found.uid !== user && found.uid !== 0) throw refuse("belongs to another user");
-  if ((found.mode & OTHERS_MAY_WRITE) !== 0 && (found.mode & STICKY) === 0)
+  if (stats.uid !== user && stats.uid !== 0) throw refuse("belongs to another user");
+  if ((stats.mode & OTHERS_MAY_WRITE) !== 0 && (stats.mode & STICKY) === 0)
     throw refuse("can be written to by other users");
 }
 
-/** Removes a socket that a server has left behind. Anything else in its place stays, and is an error. */
+/** Removes a stale socket of another server. Anything else in its place stays, and is an error. */
 async function removeStale(path: string): Promise<void> {
-  const found = lstatSync(path, { throwIfNoEntry: false });
-  if (found === undefined) return;
-  if (!found.isSocket()) throw new UsageError(`cannot listen on ${path}: it exists and is not a socket`);
+  const before = lstatSync(path, { throwIfNoEntry: false });
+  if (before === undefined) return;
+  if (!before.isSocket()) throw new UsageError(`cannot listen on ${path}: it exists and is not a socket`);
   const errno = await tryToConnect(path);
   if (errno === undefined) throw occupied(path);
   if (errno !== "ECONNREFUSED" && errno !== "ENOENT")
     throw new ConnectionError(
-      `cannot listen on ${path}: whether a server listens there is not known (${errno})`,
-      {
-        errno,
-      },
+      `cannot listen on ${path}: it is unknown whether a server listens there (${errno})`,
+      { errno },
     );
   const now = lstatSync(path, { throwIfNoEntry: false });
-  // With `force`, because its server may have removed it meanwhile.
-  if (now !== undefined && isSame(now, found)) rmSync(path, { force: true });
+  // With `force`, because its server may have removed it in the meantime.
+  if (now !== undefined && isSame(now, before)) rmSync(path, { force: true });
 }
 
 /** Undefined if something answers. */
-function tryToConnect(path: string): Promise<string | undefined> {
-  return new Promise((resolve) => {
-    const socket = connect({ path });
-    socket.once("connect", () => {
-      socket.destroy();
-      resolve(undefined);
-    });
-    socket.once("error", (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
-  });
-}
-
-function listen(server: Server, path: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once("error", reject);
-    server.listen({ path }, () => {
-      server.off("error", reject);
-      resolve();
-    });
-  });
+async function tryToConnect(path: string): Promise<string | undefined> {
+  const socket = connect({ path });
+  try {
+    await once(socket, "connect");
+    return undefined;
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    return code ?? message;
+  } finally {
+    socket.destroy();
+  }
 }
 
 function isSame(one: Stats, other: Stats): boolean {

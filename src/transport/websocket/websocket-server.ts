@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo, Server, Socket } from "node:net";
 import { hostname } from "node:os";
@@ -40,21 +41,21 @@ export type ListenPlace =
   | { readonly host: string; readonly port: number; readonly tls?: TlsOptions | undefined }
   | { readonly path: string };
 
-/** Where to listen, and whom to admit. */
+/** Listen address and admission rules. */
 export type ListenOptions<Credential = unknown> = ListenPlace & AdmissionOptions<Credential>;
 
-/** Whom to admit. `PendingOptions` are about sockets that are not connections yet. */
+/** Admission rules. `PendingOptions` are about sockets that are not connections yet. */
 export interface AdmissionOptions<Credential = unknown> extends UpgradeOptions<Credential>, PendingOptions {
   /**
-   * Names by which clients reach the server besides its address and those of loopback, such as that of a proxy. A request
+   * Names with which clients reach the server, besides its address and those of loopback, such as a proxy's. A request
    * for any other host is refused.
    */
   readonly publicHosts?: readonly string[] | undefined;
   /** Origins whose pages may connect, such as `https://example.com`. Default: none. */
   readonly allowedOrigins?: readonly string[] | undefined;
-  /** Whether the server could do something for a client now, for its probe. Default: whether it admits one. */
+  /** Whether the server is ready to serve, for its probe. Default: whether it admits clients. */
   readonly isReady?: (() => boolean) | undefined;
-  /** What else is answered, besides probes. */
+  /** Other paths that are served, besides probes. */
   readonly pages?: Pages | undefined;
   /** The server's own web site, whose pages may connect if `authenticatePage` admits them. */
   readonly site?: Site | undefined;
@@ -73,7 +74,7 @@ export async function listenWebSocket<Credential = unknown>(
   const http = createServer(TCP_OPTIONS);
   http.on("request", (request, response) => {
     pending.asked(request.socket);
-    // More requests may have come with one that was too much.
+    // More requests may have arrived with one too many.
     if (request.socket.destroyed) return;
     // A body that continues after the answer gets no more time.
     response.once("close", () => request.complete && pending.renew(request.socket));
@@ -88,12 +89,12 @@ export async function listenWebSocket<Credential = unknown>(
       (page && answerPage(page, request, response, options));
     turns.take(request.socket, response, () => {
       if (refusal !== undefined) {
-        // Somebody else's page or name is worth knowing; a path that is not there is not.
+        // A foreign page or host name is worth logging; a missing path is not.
         if (refusal.cause !== "request") report(request, refusal, options);
         sendPlain(response, refusal);
       } else
         answer()?.catch(() => {
-          if (!response.headersSent) sendPlain(response, { status: 503, body: "not possible now" });
+          if (!response.headersSent) sendPlain(response, { status: 503, body: "not possible right now" });
         });
     });
   });
@@ -101,7 +102,8 @@ export async function listenWebSocket<Credential = unknown>(
     socket.on("error", destroyThis);
     pending.asked(socket);
     const page = pages.get(pathOf(request));
-    // Without a token, a page of its own is refused like any other: nothing else tells it from what runs in a browser.
+    // Without a token, its own page is refused like any other: nothing else distinguishes it from other programs in a
+    // browser.
     const from =
       page === undefined && isOwnPage(request, rules) && showsToken(request) ? "own-page" : undefined;
     const refusal = refuse(request, rules, page, from);
@@ -125,7 +127,7 @@ export async function listenWebSocket<Credential = unknown>(
     renewTls: (material) => tls?.renew(material),
     close: () =>
       new Promise((resolve) => {
-        // First, so that from now on nobody finds the socket of a server that is about to end.
+        // First, so that new clients do not find the socket of a server that is about to end.
         release();
         listener.close(() => resolve());
         http.closeAllConnections();
@@ -134,7 +136,7 @@ export async function listenWebSocket<Credential = unknown>(
   };
 }
 
-/** The refusals of TLS are those of the server. */
+/** TLS refusals are reported like the server's own. */
 function reporting(tls: TlsOptions, options: UpgradeOptions): TlsOptions {
   return {
     ...tls,
@@ -147,7 +149,7 @@ function reporting(tls: TlsOptions, options: UpgradeOptions): TlsOptions {
 
 const NOT_FOUND: Refusal = { cause: "request", status: 404, body: "" };
 
-/** A probe may ask for an upgrade; whoever does so gets no protected page. */
+/** A probe may ask for an upgrade; such a request never gets a protected page. */
 function answerUpgrade(page: Page, socket: Socket, pending: PendingSockets): void {
   const answer = page.isProtected ? { status: 401 } : page.answer();
   const send = ({ status, body = "" }: PageAnswer): void =>
@@ -158,10 +160,10 @@ function answerUpgrade(page: Page, socket: Socket, pending: PendingSockets): voi
 
 function rulesOf(options: ListenOptions): RequestRules {
   const allowedOrigins = new Set(options.allowedOrigins);
-  // No browser reaches a Unix socket.
+  // Browsers cannot reach a Unix socket.
   if ("path" in options) return { isOwnHost: undefined, allowedOrigins };
   const ownOrigins = options.site && new Set(options.site.origins);
-  // No stranger's page is served under the machine's own name.
+  // No page of another origin is served under the machine's own name.
   const names = [...(options.publicHosts ?? []), hostname()];
   return { isOwnHost: ownHosts({ address: options.host, names }), allowedOrigins, ownOrigins };
 }
@@ -191,13 +193,8 @@ function destroyThis(this: Socket): void {
 async function bind(server: Server, place: ListenPlace): Promise<{ url: string; release: () => void }> {
   if ("path" in place)
     return { url: socketUrl(place.path), release: await bindUnixSocket(server, place.path) };
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen({ host: place.host, port: place.port }, () => {
-      server.off("error", reject);
-      resolve();
-    });
-  });
+  server.listen({ host: place.host, port: place.port });
+  await once(server, "listening");
   const { address, port } = server.address() as AddressInfo;
   return {
     url: `${place.tls === undefined ? "ws" : "wss"}://${formatHost(address)}:${port}`,

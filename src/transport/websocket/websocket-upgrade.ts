@@ -2,6 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { WebSocketServer } from "ws";
 import { type ConnectionEnds, endsOf } from "../../base/connection-ends.ts";
+import { defined } from "../../base/defined.ts";
 import type { RefusedConnection } from "../../base/refused-connection.ts";
 import { selectSubprotocol, subprotocolAuthorization } from "../../base/subprotocol-token.ts";
 import { MAX_FRAME_BYTES, MAX_MESSAGE_BYTES } from "../../protocol/wire-limits.ts";
@@ -13,9 +14,9 @@ import type { PendingSockets } from "./pending-sockets.ts";
 import { addressOf } from "./socket-address.ts";
 import { CLOSING, WebSocketTransport } from "./websocket.ts";
 
-/** What a peer shows when it connects. */
+/** Credentials that a peer presents when it connects. */
 interface PresentedCredentials {
-  /** Its Authorization header, or the one that its subprotocols stand for. */
+  /** Its Authorization header, or the one encoded in its subprotocols. */
   readonly authorization: string | undefined;
   /** Its address. */
   readonly from: string;
@@ -23,18 +24,18 @@ interface PresentedCredentials {
   readonly clientCertificate?: ClientCertificate;
 }
 
-/** Whom to connect. */
+/** Admission of peers. */
 export interface UpgradeOptions<Credential = unknown> {
   /**
-   * Checks what the peer of an upgrade shows; resolves with the reason of a refusal, which is answered with 401, or with
-   * what `accept` is given. Without it, everyone is admitted.
+   * Checks the peer's credentials; resolves with the reason of a refusal, which is answered with 401, or with the
+   * argument for `accept`. Without it, everyone is admitted.
    */
   authenticate?(
     presented: PresentedCredentials,
   ): Promise<{ readonly refusal: string } | { readonly credential: Credential }>;
   /**
-   * The same for a page of the server's own site, which always has to show something; without a credential it is like
-   * anybody who is admitted without one. Without this function, no page of its own is admitted.
+   * The same for a page of the server's own site, which always has to present something; without a credential it counts
+   * as a client that was admitted without one. Without this function, the server's own pages are not admitted.
    */
   authenticatePage?(
     presented: PresentedCredentials,
@@ -42,13 +43,13 @@ export interface UpgradeOptions<Credential = unknown> {
   /** Why the holder of the other end must not connect, if so; the answer is then 403. Not called for Unix sockets. */
   exclude?(ends: ConnectionEnds): Promise<string | undefined> | undefined;
   /**
-   * The same for whoever has connected to a Unix socket, by the descriptor of the accepted end; -1 if there is none. A
-   * listener asks when it accepts, because the number of the process that connected may be another's later.
+   * The same for the peer of a Unix socket, by the descriptor of the accepted end; -1 if there is none. Call it when
+   * accepting, because the connecting process's number may be reused later.
    */
   excludeUnix?(descriptor: number): string | undefined;
   /** Why no further connection is accepted, or none with this credential, if so; the answer is then 503. */
   refuse?(credential: Credential | undefined): string | undefined;
-  /** Why the user who holds the other end must not connect; likewise. */
+  /** Why the user at the other end must not connect. */
   excludeUser?(ends: ConnectionEnds): Promise<string | undefined> | undefined;
   /** Called for each upgrade that is turned away. */
   refused?(connection: RefusedConnection): void;
@@ -58,7 +59,10 @@ export interface UpgradeOptions<Credential = unknown> {
   accept(transport: Transport, credential: Credential | undefined): void;
 }
 
-/** Takes requests for the path of the WebSocket, whose host and origin have been checked, and makes them connections. */
+/**
+ * Takes upgrade requests for the WebSocket's path, whose host and origin have been checked, and turns them into
+ * connections.
+ */
 export type TakeUpgrade = (request: IncomingMessage, socket: Socket, head: Buffer, from?: "own-page") => void;
 
 export function upgrades<Credential>(
@@ -74,7 +78,7 @@ export function upgrades<Credential>(
     ...CLOSING,
     handleProtocols: selectSubprotocol,
   });
-  // What `ws` refuses itself: a key or a subprotocol that is malformed.
+  // Refusals by `ws` itself: a malformed key or subprotocol.
   webSockets.on("wsClientError", ({ message }, socket) =>
     turnAwayFrom(socket as Socket, { cause: "request", status: 400, body: message }, options, pending),
   );
@@ -122,7 +126,7 @@ export function upgrades<Credential>(
     if (examined === undefined) decide({});
     else
       examined.then(decide, () =>
-        turnAway({ cause: "limit", status: 503, body: "authentication is not possible now" }),
+        turnAway({ cause: "limit", status: 503, body: "authentication is not possible right now" }),
       );
   };
 }
@@ -132,7 +136,7 @@ interface Examined<Credential> {
   readonly credential?: Credential | undefined;
 }
 
-/** Who connects, and with what right. Undefined if nobody asks. */
+/** Identifies the peer and its rights. Undefined without a check. */
 export function examine<Credential>(
   socket: Socket,
   { headers }: IncomingMessage,
@@ -140,13 +144,12 @@ export function examine<Credential>(
   from?: "own-page",
 ): Promise<Examined<Credential>> | undefined {
   const excluded = refuseHolder(socket, options);
-  const clientCertificate = clientCertificateOf(socket);
   const ofSubprotocol = subprotocolAuthorization(headers["sec-websocket-protocol"]);
   const presented = {
-    // A page cannot set the header: what is there is meant for a proxy.
+    // A page cannot set the header: if it is there, it is meant for a proxy.
     authorization: from === "own-page" ? ofSubprotocol : (headers.authorization ?? ofSubprotocol),
     from: addressOf(socket),
-    ...(clientCertificate === undefined ? {} : { clientCertificate }),
+    ...defined({ clientCertificate: clientCertificateOf(socket) }),
   };
   const authenticated =
     from === "own-page" ? options.authenticatePage?.(presented) : options.authenticate?.(presented);
@@ -160,24 +163,24 @@ export function examine<Credential>(
 
 type HolderRules = Pick<UpgradeOptions, "exclude" | "excludeUser" | "excludeUnix">;
 
-/** What `excludeUnix` has said about accepted sockets. */
+/** Results of `excludeUnix` for accepted sockets. */
 const unixAnswers = new WeakMap<Socket, { readonly reason: string | undefined }>();
 
-/** Asks who has connected to a Unix socket, once. */
+/** Checks once who has connected to a Unix socket. */
 export function askUnixHolder(
   socket: Socket,
   { excludeUnix }: HolderRules,
 ): { readonly reason: string | undefined } {
   const known = unixAnswers.get(socket);
   if (known !== undefined) return known;
-  // Node has no other way to it.
+  // Node offers no other access to it.
   const { _handle: handle } = socket as { _handle?: { readonly fd?: number } | null };
   const answer = { reason: excludeUnix?.(handle?.fd ?? -1) };
   unixAnswers.set(socket, answer);
   return answer;
 }
 
-/** Why the holder of the other end must not connect, whatever it shows. Undefined if nobody asks. */
+/** Why the holder of the other end must not connect, whatever its credentials. Undefined without a check. */
 export function refuseHolder(socket: Socket, rules: HolderRules): Promise<Refusal | undefined> | undefined {
   const { exclude, excludeUser } = rules;
   const ends = endsOf(socket);
@@ -187,7 +190,7 @@ export function refuseHolder(socket: Socket, rules: HolderRules): Promise<Refusa
       ? undefined
       : Promise.resolve({ cause: "sandbox", status: 403, body: reason });
   }
-  // What the peer sent before it reset the connection can still be read.
+  // Data that the peer sent before it reset the connection can still be read.
   if (ends === undefined && (exclude ?? excludeUser) !== undefined)
     return Promise.resolve({ cause: "user", status: 403, body: "the connection has no other end" });
   const excluded = ends && exclude?.(ends);

@@ -20,7 +20,7 @@ import type { Farewell, Transport, TransportEvents } from "../transport.ts";
 
 /** Time a peer has for its part of a close, whichever side started it, before the connection is cut. */
 const CLOSE_TIMEOUT_MS = 1_000;
-/** For the library, whose types lack it. */
+/** An option that the library's types lack. */
 export const CLOSING = { closeTimeout: CLOSE_TIMEOUT_MS };
 
 /** Messages over an open WebSocket, at either end. */
@@ -72,7 +72,7 @@ export class WebSocketTransport implements Transport {
       cork: () => {},
       uncork: () => this.#uncork(),
     });
-    // Nothing may be lost before `open`.
+    // Nothing must be lost before `open`.
     webSocket.pause();
   }
 
@@ -202,10 +202,7 @@ export class WebSocketTransport implements Transport {
   }
 
   #send(message: string | Uint8Array, flushed: (() => void) | undefined): void {
-    if (this.#ended || this.#webSocket.readyState !== WebSocket.OPEN) {
-      flushed?.();
-      return;
-    }
+    if (this.#isShut(flushed)) return;
     const bytes = message.length;
     this.#queue.add(bytes);
     // Clients must mask what they send, which is left to the library.
@@ -221,14 +218,24 @@ export class WebSocketTransport implements Transport {
       return;
     }
     this.#cork();
-    const done = (): void => {
-      flushed?.();
-      this.#queue.remove(bytes);
-    };
+    const done = this.#flushes(bytes, flushed);
     if (this.#masks && typeof message !== "string" && bytes <= MAX_SENT_FRAME_BYTES)
       this.#sendMasked(message, done);
     else if (bytes * 3 > MAX_SENT_FRAME_BYTES) this.#sendLarge(message, done);
     else this.#webSocket.send(message, { binary: false }, done);
+  }
+
+  #isShut(flushed: (() => void) | undefined): boolean {
+    if (!this.#ended && this.#webSocket.readyState === WebSocket.OPEN) return false;
+    flushed?.();
+    return true;
+  }
+
+  #flushes(bytes: number, flushed: (() => void) | undefined): () => void {
+    return () => {
+      flushed?.();
+      this.#queue.remove(bytes);
+    };
   }
 
   /** The library writes what follows in several pieces. */
@@ -253,18 +260,12 @@ export class WebSocketTransport implements Transport {
   }
 
   sendParts(parts: readonly Uint8Array[], flushed?: () => void): void {
-    if (this.#ended || this.#webSocket.readyState !== WebSocket.OPEN) {
-      flushed?.();
-      return;
-    }
+    if (this.#isShut(flushed)) return;
     this.#flush.soon();
     this.#cork();
     const bytes = parts.reduce((sum, part) => sum + part.length, 0);
     this.#queue.add(bytes);
-    const done = (): void => {
-      flushed?.();
-      this.#queue.remove(bytes);
-    };
+    const done = this.#flushes(bytes, flushed);
     if (this.#isServer && bytes <= MAX_SENT_FRAME_BYTES) {
       this.#sendWhole(parts, bytes, done);
       return;
@@ -309,7 +310,7 @@ export class WebSocketTransport implements Transport {
     this.#end();
   }
 
-  /** Changes the bytes, which nobody needs any more. */
+  /** Overwrites the bytes, which are no longer needed. */
   #sendMasked(message: Uint8Array, done: () => void): void {
     const header = maskedHeader(message.length);
     applyMask(message, header.readInt32LE(header.length - MASK_BYTES));

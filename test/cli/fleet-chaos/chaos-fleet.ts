@@ -8,7 +8,7 @@ import { Relay } from "../../fixtures/relay.ts";
 
 const TOKEN = "a-token-of-more-than-thirty-two-bytes";
 
-/** An executor as a program of its own, behind a relay of its own. */
+/** An executor as a separate program, behind its own relay. */
 export interface ChaosExecutor {
   readonly id: string;
   readonly relay: Relay;

@@ -98,7 +98,7 @@ class Chaos {
     act: (one: T) => Promise<() => void | Promise<void>>,
   ): Promise<void> {
     const victim = this.#random.pick(all);
-    // Half of them are left alone, so that there is always somebody.
+    // Half of them are left alone, so that there is always one.
     const isEnough = all.filter((one) => this.#touched.has(one)).length >= Math.floor(all.length / 2);
     if (this.#touched.has(victim) || isEnough) return;
     this.#touched.add(victim);
@@ -163,7 +163,7 @@ interface Summary {
   readonly machines: { readonly unreached: readonly string[] };
 }
 
-/** Whoever could be reached when the job ended keeps nothing of it. */
+/** No reachable machine keeps anything of the job after its end. */
 async function expectNothingLeft(fleet: ChaosFleet, unreached: readonly string[]): Promise<void> {
   await using opened = await fleet.enter();
   const ids = fleet.executors.map(({ id }) => id);

@@ -105,8 +105,8 @@ export class DeskTerminal {
   }
 
   /**
-   * Presses Tab until the line is completed: on a busy machine a server may be too late for whoever types. The mark is
-   * shown when the shell is done with Tab.
+   * Presses Tab until the line is completed: on a busy machine a server may be too late. The mark is shown when the
+   * shell is done with Tab.
    */
   async complete(completed: RegExp): Promise<void> {
     let text = "";
@@ -120,7 +120,7 @@ export class DeskTerminal {
     if (!completed.test(text)) throw new Error(`Tab does not complete to ${completed}:\n${text}`);
   }
 
-  /** Waits until the shell is ready: its prompt is there once more than lines were typed, and at the end. */
+  /** Waits until the shell is ready: it has printed one prompt more than lines were typed, the last at the end. */
   async prompt(): Promise<void> {
     let text = "";
     await this.#terminal.until(

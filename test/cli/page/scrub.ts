@@ -16,6 +16,7 @@ const EXAMPLES: readonly (readonly [RegExp, string])[] = [
   [/^(\d+ rows: .*), in \d+s$/gm, "$1, in 1s"],
   [/127\.0\.0\.1:\d{5}/g, "127.0.0.1:38977"],
   [/#link=[\w-]{43}/g, "#link=kJ3xR0v9mY2hWq7TzLc5PdA8nEfS1uBgXoI6-KtVwHs"],
+  [/SHA256:[\w+/=-]{43,}/g, "SHA256:pO3Jq7YVw1nS0dUeA5c8KxLr2mZgTbH4f6iQkRtXyZs"],
   [/pid \d+/g, "pid 4711"],
   [/("(?:user|system)": ?)[\d.]+/g, "$11.5"],
   [/,?\s*"peakMemoryBytes": ?\d+/g, ""],

@@ -49,7 +49,7 @@ export const environmentConfigRequirements = {
   },
   "config.read:beyond-a-value": {
     ...home,
-    behavior: "A path that goes on where the value is no table selects the whole value.",
+    behavior: "A path that continues where the value is not a table selects the whole value.",
   },
   "config.read:missing-below": {
     ...home,

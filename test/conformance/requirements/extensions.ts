@@ -67,6 +67,14 @@ export const extensionRequirements = {
   "process.flow:unknown": ours("An unknown process is refused; a closed one is no error."),
 
   "process.start:terminal-size": oursToo("terminalSize is the size of the new terminal."),
+  "process.start:terminal-locale": oursToo(
+    "A terminal with terminalSize or keep has the locale C.UTF-8 if the server's environment names none.",
+    { transports: ["cli"] },
+  ),
+  "process.start:sandbox-agent": oursToo(
+    "A sandboxed process does not inherit SSH_AUTH_SOCK; a request can set it.",
+    { transports: ["cli"], note: "Passes it on." },
+  ),
   "process.resize:applies": ours("A resized terminal has the new size, and its program gets SIGWINCH."),
   "process.resize:refuses": ours(
     "Unknown processes, processes without a terminal and impossible sizes are refused; an ended one is no error.",
@@ -132,6 +140,10 @@ export const extensionRequirements = {
   }),
   "process.keep:forgotten": oursToo(
     "Whoever controls a kept process that has ended can have it forgotten; one that runs stays.",
+    { transports: ["ws", "memory"] },
+  ),
+  "process.keep:renamed": oursToo(
+    "Whoever controls a kept process can give it another free name; who is attached to it stays attached.",
     { transports: ["ws", "memory"] },
   ),
   "process.keep:repeated": oursToo(

@@ -318,6 +318,8 @@ export const listenRequirements = {
   "cli:remote-and-listen": {
     section: "1.6",
     behavior: "--remote together with --listen is a usage error, status 2.",
+    origin: "codex",
+    note: "Is one server with two doors.",
     transports: ["cli"],
   },
   "cli:help": {

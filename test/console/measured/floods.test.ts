@@ -38,7 +38,7 @@ it(`${FLOOD_MB} MB on a terminal: the page never stands still, stays small, and 
       `seq -f 'line %011.0f of a flood that nobody can read' 99999999999 | head -c ${FLOOD_MB}MB; echo; echo d''one`,
     );
     await expectOnScreen(screen, "of a flood");
-    // Another view is shown and left again while it goes on.
+    // Another view is shown and left again in the meantime.
     await page.getByRole("button", { name: "Show all keys" }).click();
     await page.getByRole("dialog").waitFor();
     await page.keyboard.press("Escape");
@@ -60,12 +60,12 @@ it(`${FLOOD_MB} MB of output: the page never stands still, stays small, and take
   await using opened = await scene.open();
   const { page } = opened;
   await page.goto(`${scene.server.origin}/p/flood`);
-  await page.getByText("It has not written anything yet.").waitFor();
+  await page.getByText("No output yet.").waitFor();
   const before = await heapBytes(page);
   const work = await workDuring(scene.browser, page, async () => {
     await started.write("go\n");
     await expectShown(page, "of a flood");
-    // Looking at something else stops following, and a search goes on meanwhile.
+    // Scrolling away stops following, and a search continues meanwhile.
     await pressTogether(page, "gg");
     await page.getByRole("button", { name: "Follow" }).waitFor();
     await page.keyboard.press("/");
@@ -78,7 +78,7 @@ it(`${FLOOD_MB} MB of output: the page never stands still, stays small, and take
   expectCalm(work, (await heapBytes(page)) - before, MAX_OUTPUT_GROWTH_BYTES);
   await page.getByRole("textbox", { name: "Input" }).fill("end");
   await page.keyboard.press("Enter");
-  await page.getByText(/^Ended with 0\./).waitFor();
+  await page.getByText(/^Exited with status 0\./).waitFor();
   opened.expectClean();
 });
 

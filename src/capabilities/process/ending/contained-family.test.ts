@@ -1,45 +1,50 @@
 import { describe, expect, it } from "vitest";
 import type { ControlGroup } from "../../../native/control-group.ts";
 import { MachineUsage } from "../usage/machine-usage.ts";
-import { ContainedFamily } from "./contained-family.ts";
+import { containedFamily } from "./contained-family.ts";
 import type { ControlGroups } from "./control-groups.ts";
+import type { ProcessFamily } from "./process-family.ts";
 
 /** A family of the process 10, which has one more process, and the signals that its two groups got. */
-function contain(cpuMs: number | undefined): { family: ContainedFamily; told: string[] } {
-  const told: string[] = [];
+function contain(cpuMs: number | undefined): { family: ProcessFamily; calls: string[] } {
+  const calls: string[] = [];
   let isOpen = true;
   const groups: Partial<ControlGroups> = {
     has: () => isOpen,
-    ask: () => void told.push("ask"),
+    ask: () => void calls.push("ask"),
     kill: () => {
-      told.push("kill");
+      calls.push("kill");
       isOpen = false;
     },
-    release: () => void told.push("release"),
+    release: () => void calls.push("release"),
   };
   const controlGroup: Partial<ControlGroup> = { pids: () => [10, 11], cpuMs: () => cpuMs };
-  const family = new ContainedFamily(
-    { gone: false, signal: (signal) => void told.push(signal), leaderReaped: () => void told.push("reaped") },
+  const family = containedFamily(
+    {
+      gone: false,
+      signal: (signal) => void calls.push(signal),
+      leaderReaped: () => void calls.push("reaped"),
+    },
     controlGroup as ControlGroup,
     groups as ControlGroups,
   );
-  return { family, told };
+  return { family, calls };
 }
 
 describe("a contained family", () => {
   it("gets signals in its process group, and ends as a whole", () => {
-    const { family, told } = contain(0);
+    const { family, calls } = contain(0);
     family.signal("SIGHUP");
-    family.terminate();
+    family.terminate([]);
     family.leaderReaped();
-    expect(told.splice(0)).toEqual(["SIGHUP", "ask", "reaped", "release"]);
+    expect(calls.splice(0)).toEqual(["SIGHUP", "ask", "reaped", "release"]);
     expect([family.contained, family.gone]).toEqual([true, false]);
     family.killGroup();
-    expect(told.splice(0)).toEqual(["SIGKILL", "kill"]);
+    expect(calls.splice(0)).toEqual(["SIGKILL", "kill"]);
     expect(family.gone).toBe(true);
     // Its number may be another's.
-    family.kill();
-    expect(told).toEqual([]);
+    family.kill([]);
+    expect(calls).toEqual([]);
   });
 
   it("uses the time that the kernel counts, or that of its members", () => {

@@ -63,8 +63,8 @@ describe("abandoned control groups", () => {
     ];
     for (const name of [...gone, ...others]) mkdirSync(join(own, name));
     mkdirSync(path);
-    const found = listAbandonedHomes(own).map((group) => group.path);
-    expect(found.sort()).toEqual(gone.map((name) => join(own, name)).sort());
+    const abandoned = listAbandonedHomes(own).map((group) => group.path);
+    expect(abandoned.sort()).toEqual(gone.map((name) => join(own, name)).sort());
     expect(listAbandonedHomes(join(own, "missing"))).toEqual([]);
   });
 });

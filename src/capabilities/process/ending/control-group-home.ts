@@ -5,7 +5,7 @@ import { listDirectory, readStat } from "../../../native/process-stat.ts";
 
 const PREFIX = "exec-server";
 
-/** Directory of the control group that this process is in. Throws a CapabilityError if there is no cgroup v2. */
+/** Directory of this process's control group. Throws a CapabilityError without cgroup v2. */
 export function findOwnControlGroup(): string {
   return locateControlGroup(
     readFileSync("/proc/self/cgroup", "latin1"),

@@ -6,7 +6,7 @@ import { findOwnControlGroup, homeGroup, listAbandonedHomes } from "./control-gr
 
 const FIRST_TRY_MS = 5;
 const LAST_TRY_MS = 2_000;
-/** For how long groups are removed in one go. Somebody else may have made many in them. */
+/** Time slice for removing groups. Another program may have created many in them. */
 const REMOVAL_MS = 8;
 
 // Servers in the same program share one home.
@@ -19,7 +19,7 @@ export class ControlGroups {
   readonly #open = new Set<ControlGroup>();
   /** To be removed once they are empty. */
   readonly #released = new Set<ControlGroup>();
-  /** Those among them that could not be killed, for lack of a descriptor or permission; retried. */
+  /** Released groups that could not be killed, for lack of a descriptor or permission; retried. */
   readonly #unkilled = new Set<ControlGroup>();
   readonly #waiting: (() => void)[] = [];
   #home: ControlGroup | undefined;
@@ -54,13 +54,13 @@ export class ControlGroups {
     }
   }
 
-  /** Sends SIGTERM to everything that can be found in the group, and lets what is stopped act on it. */
+  /** Sends SIGTERM to everything found in the group, and resumes what is stopped so that it can act on it. */
   ask(group: ControlGroup): void {
     try {
       group.signal("SIGTERM");
       group.signal("SIGCONT");
     } catch {
-      // Without a descriptor no member can be found. The caller kills the group later.
+      // Without a descriptor, members cannot be found. The caller kills the group later.
     }
   }
 
@@ -121,7 +121,7 @@ export class ControlGroups {
     }
   }
 
-  /** False if there was no time for all of them. */
+  /** Returns false if time ran out. */
   #removeEmpty(): boolean {
     const deadline = performance.now() + REMOVAL_MS;
     for (const group of this.#released) {

@@ -14,9 +14,9 @@ async function growTree(): Promise<{ pid: number; child: number; parent: number;
 
 const sorted = (...pids: number[]): number[] => pids.sort((one, other) => one - other);
 
-function find(pid: number, found = new Map<number, ProcessStat>(), stop = false): number[] {
-  for (const _ of findDescendants(pid, found, { stop }));
-  return sorted(...found.keys());
+function find(pid: number, family = new Map<number, ProcessStat>(), stop = false): number[] {
+  for (const _ of findDescendants(pid, family, { stop }));
+  return sorted(...family.keys());
 }
 
 describe("findDescendants", () => {
@@ -38,15 +38,15 @@ describe("findDescendants", () => {
 
   it("looks below what was found before", async () => {
     const { pid, child, parent, grandchild } = await growTree();
-    const found = new Map([[parent, readStat(parent)!]]);
-    expect(find(pid, found)).toEqual(sorted(child, parent, grandchild));
+    const family = new Map([[parent, readStat(parent)!]]);
+    expect(find(pid, family)).toEqual(sorted(child, parent, grandchild));
     process.kill(grandchild, "SIGKILL");
   });
 
   it("ends with what it has found when no descriptor is free", async () => {
     const { pid, parent, grandchild } = await growTree();
-    const found = new Map<number, ProcessStat>([[parent, readStat(parent)!]]);
-    expect(withoutDescriptors(() => find(pid, found))).toEqual([parent]);
+    const family = new Map<number, ProcessStat>([[parent, readStat(parent)!]]);
+    expect(withoutDescriptors(() => find(pid, family))).toEqual([parent]);
     process.kill(grandchild, "SIGKILL");
   });
 });

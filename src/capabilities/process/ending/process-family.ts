@@ -13,15 +13,15 @@ export interface ProcessFamily {
   killGroup(): void;
   /** Kills everything, even if it resists. */
   kill(outputs: readonly OutputEnd[]): void;
-  /** What it uses now. Only before the process has been reaped. */
+  /** Its current usage. Only before the process has been reaped. */
   usage(machine: MachineUsage): Usage;
-  /** The process has been reaped: its pid is no longer its own. */
+  /** Called when the process has been reaped: its pid may be reused. */
   leaderReaped(): void;
   /** True if nothing is known to be left. */
   readonly gone: boolean;
 }
 
-/** The family of a closed process that was not contained: nothing can be done about what it has left. */
+/** The family of a closed, uncontained process: what it left behind can no longer be identified. */
 export const ENDED_FAMILY: ProcessFamily = {
   contained: false,
   gone: true,

@@ -6,13 +6,7 @@ import type { WardenRecord } from "./warden.ts";
 const LINGER_CHECK_MS = 2_000;
 
 /** Everything that a process started and that did not leave its process group. */
-export interface ProcessGroup {
-  /** Sends a signal to the whole group. */
-  signal(signal: NodeJS.Signals): void;
-  /** The leader has been reaped: from now on the group lives only as long as its other members. */
-  leaderReaped(): void;
-  readonly gone: boolean;
-}
+export type ProcessGroup = Pick<TrackedGroup, "signal" | "leaderReaped" | "gone">;
 
 /**
  * Tracks which process groups still have members. An empty group must not be signalled, because the system reuses its
@@ -58,7 +52,7 @@ export class ProcessGroups {
   }
 }
 
-class TrackedGroup implements ProcessGroup {
+class TrackedGroup {
   readonly #pgid: number;
   readonly #record: WardenRecord;
   readonly #owner: ProcessGroups;
@@ -75,6 +69,7 @@ class TrackedGroup implements ProcessGroup {
     return this.#gone;
   }
 
+  /** Sends a signal to the whole group. */
   signal(signal: NodeJS.Signals): void {
     this.#kill(constants.signals[signal]);
   }
@@ -84,6 +79,7 @@ class TrackedGroup implements ProcessGroup {
     return this.#kill(0);
   }
 
+  /** From now on, only other members keep the group alive. */
   leaderReaped(): void {
     this.#leaderReaped = true;
     if (this.probe()) this.#owner.linger(this);
@@ -94,13 +90,11 @@ class TrackedGroup implements ProcessGroup {
     if (libc().kill(-this.#pgid, signal) === 0) return true;
     // Otherwise members exist but have changed their user (EPERM). Nothing more can be done about them.
     if (libc().errno() !== ERRNO.ESRCH) return true;
-    if (this.#leaderReaped) this.#markGone();
+    if (this.#leaderReaped) {
+      this.#gone = true;
+      this.#owner.forget(this.#pgid);
+      this.#record.release();
+    }
     return false;
-  }
-
-  #markGone(): void {
-    this.#gone = true;
-    this.#owner.forget(this.#pgid);
-    this.#record.release();
   }
 }

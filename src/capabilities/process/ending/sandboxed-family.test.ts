@@ -2,22 +2,22 @@ import { describe, expect, it } from "vitest";
 import { runScript, type RunningScript } from "../../../../test/fixtures/running-script.ts";
 import { listChildren, readStat } from "../../../native/process-stat.ts";
 import type { ProcessFamily } from "./process-family.ts";
-import { SandboxedFamily } from "./sandboxed-family.ts";
+import { sandboxedFamily } from "./sandboxed-family.ts";
 
 /** What is passed on to the family of the watchers. */
-function recordWatchers(): { told: string[]; watchers: ProcessFamily } {
-  const told: string[] = [];
+function recordWatchers(): { calls: string[]; watchers: ProcessFamily } {
+  const calls: string[] = [];
   const watchers: ProcessFamily = {
     contained: true,
     gone: true,
-    signal: (signal) => void told.push(signal),
-    terminate: () => void told.push("terminate"),
-    killGroup: () => void told.push("killGroup"),
-    kill: (outputs) => void told.push(`kill ${outputs.length}`),
+    signal: (signal) => void calls.push(signal),
+    terminate: () => void calls.push("terminate"),
+    killGroup: () => void calls.push("killGroup"),
+    kill: (outputs) => void calls.push(`kill ${outputs.length}`),
     usage: () => ({ cpuMs: 1, memoryBytes: 2, processes: 3, atMs: 4 }),
-    leaderReaped: () => void told.push("leaderReaped"),
+    leaderReaped: () => void calls.push("leaderReaped"),
   };
-  return { told, watchers };
+  return { calls, watchers };
 }
 
 /** Like bubblewrap: two processes that only watch, and a program inside that leads a group. It exits as the program. */
@@ -33,16 +33,16 @@ async function runBegun(program: string): Promise<RunningScript> {
 
 describe("the family of a sandboxed process", () => {
   it("gets signals inside, and not the processes that watch", async () => {
-    const { told, watchers } = recordWatchers();
+    const { calls, watchers } = recordWatchers();
     const script = await runBegun("sleep 60");
-    new SandboxedFamily(script.pid, watchers).signal("SIGINT");
+    sandboxedFamily(script.pid, watchers).signal("SIGINT");
     expect(await script.ended).toEqual({ code: 130, signal: null });
-    expect(told).toEqual([]);
+    expect(calls).toEqual([]);
   });
 
   it("gets a signal once the program has begun", async () => {
     const script = runInside("sleep 60", "sleep 0.2;");
-    new SandboxedFamily(script.pid, recordWatchers().watchers).signal("SIGTERM");
+    sandboxedFamily(script.pid, recordWatchers().watchers).signal("SIGTERM");
     expect(await script.ended).toEqual({ code: 143, signal: null });
   });
 
@@ -52,30 +52,30 @@ describe("the family of a sandboxed process", () => {
     const [first] = listChildren(script.pid);
     const [program] = listChildren(first!);
     const [member] = listChildren(program!);
-    new SandboxedFamily(script.pid, recordWatchers().watchers).terminate();
+    sandboxedFamily(script.pid, recordWatchers().watchers).terminate([]);
     expect(await script.ended).toEqual({ code: 143, signal: null });
     await expect.poll(() => readStat(member!)?.alive ?? false).toBe(false);
   });
 
   it("is not looked for once the process has been reaped, whose number may be another's", async () => {
-    const { told, watchers } = recordWatchers();
+    const { calls, watchers } = recordWatchers();
     const script = await runBegun("sleep 60");
-    const reaped = new SandboxedFamily(script.pid, watchers);
+    const reaped = sandboxedFamily(script.pid, watchers);
     reaped.leaderReaped();
-    expect(told).toEqual(["leaderReaped"]);
+    expect(calls).toEqual(["leaderReaped"]);
     reaped.signal("SIGKILL");
-    reaped.terminate();
+    reaped.terminate([]);
     // So this is the first signal that it gets.
-    new SandboxedFamily(script.pid, watchers).signal("SIGINT");
+    sandboxedFamily(script.pid, watchers).signal("SIGINT");
     expect(await script.ended).toEqual({ code: 130, signal: null });
   });
 
   it("is killed, measured and missed with the processes that watch", () => {
-    const { told, watchers } = recordWatchers();
-    const family = new SandboxedFamily(1, watchers);
+    const { calls, watchers } = recordWatchers();
+    const family = sandboxedFamily(1, watchers);
     family.killGroup();
     family.kill([{ kind: "pipe", fd: 0 }]);
-    expect(told).toEqual(["killGroup", "kill 1"]);
+    expect(calls).toEqual(["killGroup", "kill 1"]);
     expect([family.contained, family.gone]).toEqual([true, true]);
     expect(family.usage(undefined as never)).toEqual({ cpuMs: 1, memoryBytes: 2, processes: 3, atMs: 4 });
   });

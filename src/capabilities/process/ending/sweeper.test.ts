@@ -17,7 +17,7 @@ class FakeFamily implements SweptFamily {
     this.#finds = finds;
   }
 
-  askFound(snapshot: ReadonlyMap<number, unknown>, holders: readonly { pid: number }[]): void {
+  terminateFound(snapshot: ReadonlyMap<number, unknown>, holders: readonly { pid: number }[]): void {
     expect(snapshot.has(process.pid)).toBe(true);
     this.calls.push(["ask", ...holders.map(({ pid }) => pid)].join(" "));
   }

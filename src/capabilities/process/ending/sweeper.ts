@@ -15,7 +15,7 @@ export interface SweptFamily {
   /** Pid of the process that started it, which is also the id of its session. */
   readonly pid: number;
   /** Sends SIGTERM to members that have not received it. `holders` keep the output open. */
-  askFound(snapshot: ProcessSnapshot, holders: readonly ProcessStat[]): void;
+  terminateFound(snapshot: ProcessSnapshot, holders: readonly ProcessStat[]): void;
   /** Kills remaining members and their descendants; false if there are none. */
   killFound(snapshot: ProcessSnapshot, holders: readonly ProcessStat[]): Promise<boolean>;
 }
@@ -52,7 +52,7 @@ export class Sweeper {
     this.#running ??= this.#run();
   }
 
-  /** Resolves when there is nothing left to search for. */
+  /** Resolves when nothing is left to search for. */
   async idle(): Promise<void> {
     await this.#running;
   }
@@ -73,7 +73,7 @@ export class Sweeper {
     try {
       await this.#searchOnce();
     } catch (error) {
-      // Without a descriptor nothing can be seen, so no family is finished; the next search may have one.
+      // Without a descriptor, nothing can be seen, so no family is finished; the next search may have one.
       if (!isOutOfDescriptors(error)) throw error;
     }
   }
@@ -87,13 +87,13 @@ export class Sweeper {
       if (this.#sweeps.get(family) !== sweep) continue;
       const holding = sweep.outputs.flatMap(({ link }) => holders.get(link) ?? []);
       const own = holding.filter((holder) => this.#mayBelongTo(family, holder));
-      const more = await this.#lookAt(family, sweep, snapshot, own);
+      const more = await this.#searchFamily(family, sweep, snapshot, own);
       if (!more && this.#sweeps.get(family) === sweep) this.#finish(family);
     }
   }
 
   /** True if another search is needed. */
-  async #lookAt(
+  async #searchFamily(
     family: SweptFamily,
     sweep: OpenSweep,
     snapshot: ProcessSnapshot,
@@ -101,7 +101,7 @@ export class Sweeper {
   ): Promise<boolean> {
     sweep.looks += 1;
     if (sweep.kill) return (await family.killFound(snapshot, holders)) && sweep.looks < MAX_LOOKS;
-    family.askFound(snapshot, holders);
+    family.terminateFound(snapshot, holders);
     return false;
   }
 
@@ -122,7 +122,7 @@ export class Sweeper {
     return holders;
   }
 
-  /** Another process of this server may write to the same output, if a client asks for it. */
+  /** Another process of this server may write to the same output, at a client's request. */
   #mayBelongTo(family: SweptFamily, holder: ProcessStat): boolean {
     if (holder.session === family.pid) return true;
     return !this.#isLeader(holder.session) && !isBeingStarted(holder);

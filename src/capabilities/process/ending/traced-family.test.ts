@@ -145,11 +145,11 @@ describe("a traced family", () => {
 
   it("is not looked for below a leader that has been reaped, whose number may be another's", async () => {
     const { pid, ended, daughter } = await runWithDaughter();
-    const told: string[] = [];
+    const calls: string[] = [];
     const group: ProcessGroup = {
       gone: true,
-      signal: (signal) => void told.push(signal),
-      leaderReaped: () => void told.push("leaderReaped"),
+      signal: (signal) => void calls.push(signal),
+      leaderReaped: () => void calls.push("leaderReaped"),
     };
     const { family, sweeper } = trace(pid, group);
     family.leaderReaped();
@@ -157,7 +157,7 @@ describe("a traced family", () => {
     await sweeper.idle();
     family.kill([]);
     await sweeper.idle();
-    expect(told[0]).toBe("leaderReaped");
+    expect(calls[0]).toBe("leaderReaped");
     // So this is the first signal that it gets.
     process.kill(daughter, "SIGUSR1");
     expect(await ended).toEqual({ code: 128 + constants.signals.SIGUSR1, signal: null });
@@ -177,11 +177,11 @@ describe("a traced family", () => {
     onTestFinished(() => void vi.restoreAllMocks());
     let wasStopped = false;
     let isOver = false;
-    const look = (): void => {
+    const probe = (): void => {
       wasStopped ||= isBeingStopped(child);
-      if (!isOver) setImmediate(look);
+      if (!isOver) setImmediate(probe);
     };
-    look();
+    probe();
     expect(wasStopped).toBe(false);
     const found = await family.killFound(new Map(), [readStat(straggler.pid)!]);
     isOver = true;

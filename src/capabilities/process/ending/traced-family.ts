@@ -1,10 +1,11 @@
 import { constants } from "node:os";
-import { isOutOfDescriptors } from "../../../native/descriptor-reserve.ts";
+import { unlessOutOfDescriptors } from "../../../native/descriptor-reserve.ts";
 import { findDescendants } from "./descendants.ts";
 import { type OutputEnd, WatchedOutput } from "../output/output-holders.ts";
 import type { ProcessFamily } from "./process-family.ts";
 import type { ProcessGroup } from "./process-groups.ts";
 import { type ProcessStat, readStat, signalProcess, ticksNow } from "../../../native/process-stat.ts";
+import { resultOr } from "../../../native/result-or.ts";
 import { inSlices, takeSteps } from "../slices.ts";
 import type { ProcessSnapshot } from "../process-snapshot.ts";
 import type { Sweeper, SweptFamily } from "./sweeper.ts";
@@ -15,7 +16,8 @@ const NO_MEMBERS = new Map<number, ProcessStat>();
 /**
  * Recognizes members by what the kernel reports: their process group; their parents, while these live; the session,
  * which background jobs share; and the output they keep open. A process that has left all four cannot be distinguished
- * from a stranger and is left alone.
+ * from an unrelated one and is left alone. Without a free descriptor, the group is still ended, and the sweep finds the
+ * others later.
  */
 export class TracedFamily implements ProcessFamily, SweptFamily {
   readonly contained = false;
@@ -75,7 +77,9 @@ export class TracedFamily implements ProcessFamily, SweptFamily {
     this.#group.signal("SIGSTOP");
     this.#findBelow({ stop: true }, (below) => {
       this.#add(below.filter(({ group }) => group !== this.pid));
-      unlessBlind(() => this.#killMembers());
+      unlessOutOfDescriptors(() => {
+        for (const member of this.#members.values()) this.#killMember(member);
+      });
       this.#group.signal("SIGKILL");
       this.#sweeper.sweep(this, { outputs: watched, kill: true });
     });
@@ -90,33 +94,33 @@ export class TracedFamily implements ProcessFamily, SweptFamily {
     this.#group.leaderReaped();
   }
 
-  askFound(snapshot: ProcessSnapshot, holders: readonly ProcessStat[]): void {
+  terminateFound(snapshot: ProcessSnapshot, holders: readonly ProcessStat[]): void {
     this.#continue(this.#ask(this.#find(snapshot, holders)));
   }
 
   async killFound(snapshot: ProcessSnapshot, holders: readonly ProcessStat[]): Promise<boolean> {
-    const found = this.#find(snapshot, holders);
+    const members = this.#find(snapshot, holders);
     // All of these at once.
     this.#group.signal("SIGKILL");
-    const outside = found.filter(({ group }) => group !== this.pid || this.#group.gone);
+    const outside = members.filter(({ group }) => group !== this.pid || this.#group.gone);
     await inSlices(outside, (member) => signalProcess(member, constants.signals.SIGSTOP));
     this.#add(outside);
     const below = new Map<number, ProcessStat>();
     for (const { pid } of outside) await inSlices(findDescendants(pid, below, { stop: true }), () => {});
     this.#add([...below.values()]);
     await inSlices(this.#members.values(), (member) => this.#killMember(member));
-    return found.length > 0;
+    return members.length > 0;
   }
 
   #findBelow({ stop }: { stop: boolean }, done: (below: readonly ProcessStat[]) => void): void {
-    const found = new Map<number, ProcessStat>();
+    const below = new Map<number, ProcessStat>();
     if (this.#leaderReaped) done([]);
-    else takeSteps(findDescendants(this.pid, found, { stop }), () => done([...found.values()]));
+    else takeSteps(findDescendants(this.pid, below, { stop }), () => done([...below.values()]));
   }
 
   #seeLeader(): void {
     if (this.#leaderReaped) return;
-    unlessBlind(() => {
+    unlessOutOfDescriptors(() => {
       this.#leader = readStat(this.pid);
     });
     this.#leaderSeenTicks = ticksNow();
@@ -132,7 +136,7 @@ export class TracedFamily implements ProcessFamily, SweptFamily {
       if (!this.#killing) {
         // Everyone has the signal before the first can act on it.
         this.#group.signal("SIGTERM");
-        unlessBlind(() => this.#ask(below));
+        unlessOutOfDescriptors(() => this.#ask(below));
         this.#continue(below);
         this.#group.signal("SIGCONT");
       }
@@ -140,9 +144,9 @@ export class TracedFamily implements ProcessFamily, SweptFamily {
     });
   }
 
-  /** Returns those that had not been asked before. */
-  #ask(found: readonly ProcessStat[]): readonly ProcessStat[] {
-    const asked = found.filter(({ group, pid }) => group !== this.pid && !this.#members.has(pid));
+  /** Returns the members that had not got SIGTERM before. */
+  #ask(members: readonly ProcessStat[]): readonly ProcessStat[] {
+    const asked = members.filter(({ group, pid }) => group !== this.pid && !this.#members.has(pid));
     for (const member of asked) {
       signalProcess(member, constants.signals.SIGTERM);
       this.#add([member]);
@@ -152,18 +156,15 @@ export class TracedFamily implements ProcessFamily, SweptFamily {
 
   /** A process that is stopped acts on SIGTERM only when it continues. */
   #continue(members: readonly ProcessStat[]): void {
-    for (const member of members) unlessBlind(() => signalProcess(member, constants.signals.SIGCONT));
+    for (const member of members)
+      unlessOutOfDescriptors(() => signalProcess(member, constants.signals.SIGCONT));
   }
 
-  #add(found: readonly ProcessStat[]): void {
-    if (found.length === 0) return;
+  #add(members: readonly ProcessStat[]): void {
+    if (members.length === 0) return;
     // Most families have no members outside the group.
     if (this.#members === NO_MEMBERS) this.#members = new Map();
-    for (const member of found) this.#members.set(member.pid, member);
-  }
-
-  #killMembers(): void {
-    for (const member of this.#members.values()) this.#killMember(member);
+    for (const member of members) this.#members.set(member.pid, member);
   }
 
   #killMember(member: ProcessStat): void {
@@ -171,23 +172,23 @@ export class TracedFamily implements ProcessFamily, SweptFamily {
   }
 
   #find(snapshot: ProcessSnapshot, holders: readonly ProcessStat[]): ProcessStat[] {
-    const found = new Set(holders);
+    const members = new Set(holders);
     for (const { pid, startTicks } of this.#members.values()) {
       const now = snapshot.get(pid);
-      if (now?.startTicks === startTicks && now.alive) found.add(now);
+      if (now?.startTicks === startTicks && now.alive) members.add(now);
     }
     const session = Array.from(snapshot.values()).filter(
       ({ session, alive }) => alive && session === this.pid,
     );
-    if (this.#ownsSession(snapshot, session, found)) for (const member of session) found.add(member);
-    return [...found];
+    if (this.#ownsSession(snapshot, session, members)) for (const member of session) members.add(member);
+    return [...members];
   }
 
   /** The system reuses a session's number once its last member is gone. One certain member shows that it has not. */
   #ownsSession(
     snapshot: ProcessSnapshot,
     session: readonly ProcessStat[],
-    found: ReadonlySet<ProcessStat>,
+    members: ReadonlySet<ProcessStat>,
   ): boolean {
     const leader = snapshot.get(this.pid);
     if (leader !== undefined) return leader.startTicks === this.#leader?.startTicks;
@@ -195,28 +196,13 @@ export class TracedFamily implements ProcessFamily, SweptFamily {
       (member) =>
         // A session is inherited at the start, and at that moment the number was the leader's.
         member.startTicks <= this.#leaderSeenTicks ||
-        found.has(member) ||
+        members.has(member) ||
         (member.group === this.pid && !this.#group.gone),
     );
   }
 }
 
-/** Without a free descriptor, the group is still ended, and the sweep finds the others later. */
-function unlessBlind(read: () => unknown): void {
-  try {
-    read();
-  } catch (error) {
-    if (!isOutOfDescriptors(error)) throw error;
-  }
-}
-
 /** The family is ended even if an output cannot be watched. */
 function watch(outputs: readonly OutputEnd[]): WatchedOutput[] {
-  return outputs.flatMap((output) => {
-    try {
-      return [new WatchedOutput(output)];
-    } catch {
-      return [];
-    }
-  });
+  return outputs.flatMap((output) => resultOr([], () => [new WatchedOutput(output)]));
 }

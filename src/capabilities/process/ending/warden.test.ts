@@ -75,7 +75,7 @@ describe("the warden", () => {
     expect(scene.lines).toEqual(["t 102", "c /sys/fs/cgroup/a directory with a long name"]);
   });
 
-  it("is complained about if it cannot be started, and tried again ever less often", () => {
+  it("is reported if it cannot be started, and retried with growing pauses", () => {
     const scene = new Scene();
     scene.canStart = false;
     const before = openDescriptors();
@@ -108,7 +108,7 @@ describe("the warden", () => {
       expect(scene.starts).toHaveLength(length + 1);
       expect(openDescriptors()).toBe(open);
     }
-    expect(scene.logged).toEqual(Array(2).fill("warn: the warden ended; it is replaced"));
+    expect(scene.logged).toEqual(Array(2).fill("warn: the warden ended and is being replaced"));
     // One that has lived for long has not failed.
     vi.advanceTimersByTime(60_001);
     scene.ends.at(-1)!();

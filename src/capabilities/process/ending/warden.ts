@@ -8,7 +8,7 @@ import { WARDEN_SCRIPT } from "./warden-script.ts";
 
 /** The entry of one process group in the list. */
 export interface WardenRecord {
-  /** How to find the child until its pid is known. */
+  /** Identifies the child until its pid is known. */
   starting(stdoutLink: string): void;
   started(pgid: number, on: "pipes" | "terminal"): void;
   /** Removes the entry. */
@@ -53,9 +53,9 @@ class TableRecord implements WardenRecord {
 export type StartShell = (script: string, stdin: number, table: number) => number;
 
 /**
- * Kills what is left if the server is killed without a chance to do it itself. posix_spawn cannot set PR_SET_PDEATHSIG,
- * which would signal only the child anyway, not the child's children. So a small shell waits for the end of a pipe that
- * only the server keeps open, and reads what to kill from memory shared with the server. Nothing wakes it before.
+ * Kills what is left if the server is killed before it can do so itself. posix_spawn cannot set PR_SET_PDEATHSIG, which
+ * would signal only the child anyway, not the child's children. So a small shell waits for the end of a pipe that only
+ * the server keeps open, and reads what to kill from memory shared with the server. Nothing wakes it before.
  */
 export class Warden {
   readonly #start: StartShell;
@@ -71,8 +71,7 @@ export class Warden {
   }
 
   /**
-   * Reserves an entry for a child that is about to start. Throws a CapabilityError if there is no descriptor for the
-   * list.
+   * Reserves an entry for a child that is about to start. Throws a CapabilityError if the list cannot get a descriptor.
    */
   reserve(): WardenRecord {
     const table = (this.#table ??= this.#open());
@@ -114,7 +113,7 @@ export class Warden {
     try {
       const pid = this.#start(WARDEN_SCRIPT, readEnd, table);
       this.#reaper.watchInBackground(pid, () => {
-        this.#logger.warn("the warden ended; it is replaced", { pid });
+        this.#logger.warn("the warden ended and is being replaced", { pid });
         closeSync(writeEnd);
         if (performance.now() - startedAt > SETTLED_MS) this.#retryMs = FIRST_RETRY_MS;
         this.#guardLater(table);

@@ -1,6 +1,6 @@
 const SMALLEST_BUFFER_BYTES = 1024;
 
-/** What is kept of one stream's evicted output: its very beginning, and the part right before the log's. */
+/** Keeps parts of one stream's evicted output: its very beginning, and the part right before the log's. */
 export class EvictedEdges {
   readonly #edgeBytes: number;
   #head: Buffer = Buffer.alloc(0);

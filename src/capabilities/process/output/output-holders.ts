@@ -1,6 +1,7 @@
 import { fstatSync, readlinkSync } from "node:fs";
 import { libc } from "../../../native/libc.ts";
 import { listDirectory, type ProcessStat, readProcFile } from "../../../native/process-stat.ts";
+import { resultOr } from "../../../native/result-or.ts";
 import { SharedDescriptor } from "../../../native/shared-descriptor.ts";
 import { duplicate, pseudoTerminalName } from "../../../native/spawn.ts";
 
@@ -14,11 +15,11 @@ const O_ACCMODE = 3;
 const O_RDONLY = 0;
 
 /**
- * Keeps an output open to see who writes to it: otherwise a terminal's name could be reused. The number of a pipe is
- * not reused for billions of others, so a pipe works without if there is no free descriptor.
+ * Keeps an output open to see who writes to it: otherwise a terminal's name could be reused. A pipe's number is not
+ * reused for billions of pipes, so a pipe can do without if there is no free descriptor.
  */
 export class WatchedOutput {
-  /** What descriptors of the other end link to in /proc. */
+  /** The link in /proc of descriptors of the other end. */
   readonly link: string;
   readonly #end: SharedDescriptor | undefined;
 
@@ -28,7 +29,7 @@ export class WatchedOutput {
       this.#end = output.master.share();
     } else {
       this.link = `pipe:[${fstatSync(output.fd).ino}]`;
-      this.#end = copyIfPossible(output.fd);
+      this.#end = resultOr(undefined, () => new SharedDescriptor(duplicate(output.fd)));
     }
   }
 
@@ -46,18 +47,11 @@ export class WatchedOutput {
   }
 }
 
-function copyIfPossible(fd: number): SharedDescriptor | undefined {
-  try {
-    return new SharedDescriptor(duplicate(fd));
-  } catch {
-    return undefined;
-  }
-}
-
-/** Those among `links` that a process can write to. */
+/** The `links` that a process can write to. */
 export function heldLinks({ pid }: ProcessStat, links: ReadonlySet<string>): string[] {
   return listDirectory(`/proc/${pid}/fd`).flatMap((fd) => {
-    const link = readLink(`/proc/${pid}/fd/${fd}`);
+    // Undefined if it no longer exists.
+    const link = resultOr(undefined, () => readlinkSync(`/proc/${pid}/fd/${fd}`));
     return link !== undefined && links.has(link) && isWritable(pid, fd) ? [link] : [];
   });
 }
@@ -66,13 +60,4 @@ export function heldLinks({ pid }: ProcessStat, links: ReadonlySet<string>): str
 function isWritable(pid: number, fd: string): boolean {
   const flags = /^flags:\s*([0-7]+)$/m.exec(readProcFile(`${pid}/fdinfo/${fd}`) ?? "")?.[1];
   return flags !== undefined && (Number.parseInt(flags, 8) & O_ACCMODE) !== O_RDONLY;
-}
-
-/** Undefined if it no longer exists. */
-function readLink(path: string): string | undefined {
-  try {
-    return readlinkSync(path);
-  } catch {
-    return undefined;
-  }
 }

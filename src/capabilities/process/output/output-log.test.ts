@@ -9,7 +9,7 @@ const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString("latin1"
 
 describe("OutputLog", () => {
   it("numbers all events with one counter from 1", () => {
-    const log = new OutputLog({ maxBytes: 100, maxChunks: 10 });
+    const log = new OutputLog({ maxRetainedBytes: 100, maxRetainedChunks: 10 });
     expect([
       log.appendOutput("stdout", Buffer.from("a")),
       log.appendExited({ exitCode: 3, report, sandboxDenied: false }),
@@ -23,7 +23,7 @@ describe("OutputLog", () => {
   });
 
   it("returns one chunk whatever the limit, and more while they fit", () => {
-    const log = new OutputLog({ maxBytes: 100, maxChunks: 10 });
+    const log = new OutputLog({ maxRetainedBytes: 100, maxRetainedChunks: 10 });
     for (const piece of ["aaa", "bb", "c"]) log.appendOutput("stdout", Buffer.from(piece));
     const read = (after: number, max: number): string =>
       log
@@ -40,13 +40,13 @@ describe("OutputLog", () => {
   it("copies nothing of a flood on one stream but its beginning", () => {
     const adding = vi.spyOn(EvictedEdges.prototype, "add");
     onTestFinished(() => adding.mockRestore());
-    const log = new OutputLog({ maxBytes: 100, maxChunks: 100, edgeBytes: 20 });
+    const log = new OutputLog({ maxRetainedBytes: 100, maxRetainedChunks: 100, edgeBytes: 20 });
     for (let count = 0; count < 50; count += 1) log.appendOutput("stdout", Buffer.alloc(10, "x"));
     expect(adding).toHaveBeenCalledTimes(2);
   });
 
   it("keeps a number for a chunk that is larger than the whole log", () => {
-    const log = new OutputLog({ maxBytes: 4, maxChunks: 10 });
+    const log = new OutputLog({ maxRetainedBytes: 4, maxRetainedChunks: 10 });
     log.appendOutput("stdout", Buffer.from("ab"));
     expect(log.appendOutput("stdout", Buffer.from("12345"))).toBe(2);
     expect(log.chunksAfter(0, 100)).toEqual([]);
@@ -55,7 +55,7 @@ describe("OutputLog", () => {
   });
 
   it("holds no more chunks than its bound, however small they are", () => {
-    const log = new OutputLog({ maxBytes: 1000, maxChunks: 3 });
+    const log = new OutputLog({ maxRetainedBytes: 1000, maxRetainedChunks: 3 });
     for (const piece of ["a", "b", "c", "d", "e"]) log.appendOutput("stdout", Buffer.from(piece));
     expect(log.chunksAfter(0, 1000).map((chunk) => [chunk.seq, text(chunk.bytes)])).toEqual([
       [3, "c"],
@@ -66,7 +66,7 @@ describe("OutputLog", () => {
   });
 
   it("keeps its chunks whole when it grows, also one that goes around the end of its memory", () => {
-    const log = new OutputLog({ maxBytes: 10_000, maxChunks: 3 });
+    const log = new OutputLog({ maxRetainedBytes: 10_000, maxRetainedChunks: 3 });
     const pieces = ["a", "b", "c", "d"].map((letter) => letter.repeat(300));
     // It has 1 KiB at first, and the first one is evicted because there may be only three.
     for (const piece of pieces) log.appendOutput("stdout", Buffer.from(piece));
@@ -93,7 +93,7 @@ describe("OutputLog", () => {
         (chunks, maxBytes, after) => {
           const maxChunks = 30;
           let boundedBy = "nothing";
-          const log = new OutputLog({ maxBytes, maxChunks });
+          const log = new OutputLog({ maxRetainedBytes: maxBytes, maxRetainedChunks: maxChunks });
           let model: { seq: number; stream: StreamName; value: string }[] = [];
           for (const { stream, bytes } of chunks) {
             model.push({ seq: log.appendOutput(stream, bytes), stream, value: text(bytes) });
@@ -132,7 +132,7 @@ describe("OutputLog", () => {
         fc.integer({ min: 30, max: 1000 }),
         fc.integer({ min: 0, max: 3000 }),
         (chunks, maxBytes, snapshotBytes) => {
-          const log = new OutputLog({ maxBytes, maxChunks: 30, edgeBytes });
+          const log = new OutputLog({ maxRetainedBytes: maxBytes, maxRetainedChunks: 30, edgeBytes });
           const model = { stdout: "", stderr: "" };
           for (const { stream, bytes } of chunks) {
             log.appendOutput(stream, bytes);
@@ -160,7 +160,7 @@ describe("OutputLog", () => {
   });
 
   it("keeps the wanted end of a stream to the byte", () => {
-    const log = new OutputLog({ maxBytes: 1000, maxChunks: 100, edgeBytes: 10 });
+    const log = new OutputLog({ maxRetainedBytes: 1000, maxRetainedChunks: 100, edgeBytes: 10 });
     for (const piece of ["beginning ", "middle", "X", "the end 9"])
       log.appendOutput("stderr", Buffer.from(piece));
     // Leaves room for the last piece alone, which is one byte too short.
@@ -170,7 +170,7 @@ describe("OutputLog", () => {
   });
 
   it("keeps the end of a quiet stream while another floods the log", () => {
-    const log = new OutputLog({ maxBytes: 1000, maxChunks: 100, edgeBytes: 10 });
+    const log = new OutputLog({ maxRetainedBytes: 1000, maxRetainedChunks: 100, edgeBytes: 10 });
     for (const piece of ["first ", "second ", "third"]) log.appendOutput("stderr", Buffer.from(piece));
     for (let count = 0; count < 50; count += 1) log.appendOutput("stdout", Buffer.alloc(100, "x"));
     const { head, tail, omittedBytes } = log.snapshot("stderr", 20);

@@ -2,6 +2,11 @@ import { Fifo } from "../../../base/fifo.ts";
 import { EvictedEdges } from "./evicted-edges.ts";
 import type { ExitReport } from "../exit-report.ts";
 
+export interface LogLimits {
+  readonly maxRetainedBytes: number;
+  readonly maxRetainedChunks: number;
+}
+
 export type StreamName = "stdout" | "stderr" | "pty";
 
 /** The end of a process, as it is reported. */
@@ -80,11 +85,11 @@ export class OutputLog {
   #bytes = 0;
   #nextSeq = 1;
 
-  /** `evicted` is called once, when the first output is given up. */
-  constructor(limits: { maxBytes: number; maxChunks: number; edgeBytes?: number }, evicted?: () => void) {
+  /** `evicted` is called once, when the first output is evicted. */
+  constructor(limits: LogLimits & { edgeBytes?: number }, evicted?: () => void) {
     this.#evicted = evicted;
-    this.#maxBytes = limits.maxBytes;
-    this.#maxChunks = limits.maxChunks;
+    this.#maxBytes = limits.maxRetainedBytes;
+    this.#maxChunks = limits.maxRetainedChunks;
     this.#edgeBytes = limits.edgeBytes ?? EDGE_BYTES;
   }
 
@@ -132,7 +137,7 @@ export class OutputLog {
     const first = record?.evicted?.head ?? new Uint8Array(0);
     const last = this.#lastBytes(record);
     const missing = Math.max(0, totalBytes - last.length - first.length);
-    // Without a hole, the two parts form the whole stream.
+    // If nothing is missing, the two parts form the whole stream.
     const known = missing > 0 ? first : Buffer.concat([first.subarray(0, totalBytes - last.length), last]);
     const head = known.subarray(0, totalBytes <= maxBytes ? totalBytes : Math.ceil(maxBytes / 2));
     const room = Math.min(maxBytes, totalBytes) - head.length;
@@ -144,7 +149,7 @@ export class OutputLog {
     return this.#push({ kind: "exited", exit, atMs: Date.now() });
   }
 
-  /** Nothing is appended afterwards: the log keeps what it needs to be read. */
+  /** Call it last: the log then keeps only what reading needs. */
   appendClosed(): number {
     const seq = this.#push({ kind: "closed", atMs: Date.now() });
     this.#entries.compact();

@@ -5,39 +5,44 @@ import { lookForEndsOfPipes, readPipe, readTerminal } from "./output-source.ts";
 import { SharedDescriptor } from "../../../native/shared-descriptor.ts";
 import { duplicate, makeNonBlocking, openPipe, pseudoTerminalName } from "../../../native/spawn.ts";
 
-const MEBIBYTE = 1024 * 1024;
+const KIBIBYTE = 1024;
 
-test("a source finishes although its pipe is filled as fast as it is read", () => {
-  const { readEnd, writeEnd } = openPipe();
-  let total = 0;
-  let ends = 0;
-  const source = readPipe(readEnd, {
-    data: (bytes) => {
-      total += bytes.length;
-      if (total < 8 * MEBIBYTE) writeSync(writeEnd, bytes);
-    },
-    end: () => {
-      ends += 1;
-    },
-  });
-  writeSync(writeEnd, Buffer.alloc(32 * 1024));
-  source.finish();
-  source.finish();
-  closeSync(writeEnd);
-  expect({ ends, total }).toEqual({ ends: 1, total: MEBIBYTE });
-});
+test.each([64, 1024])(
+  "a source finishes with what a pipe of %d KiB holds, however fast it is filled",
+  (kib) => {
+    const { readEnd, writeEnd } = openPipe();
+    const F_SETPIPE_SZ = 1031;
+    libc().fcntl(writeEnd, F_SETPIPE_SZ, kib * KIBIBYTE);
+    let total = 0;
+    let ends = 0;
+    const source = readPipe(readEnd, {
+      data: (bytes) => {
+        total += bytes.length;
+        if (total < 8192 * KIBIBYTE) writeSync(writeEnd, bytes);
+      },
+      end: () => {
+        ends += 1;
+      },
+    });
+    writeSync(writeEnd, Buffer.alloc(32 * 1024));
+    source.finish();
+    source.finish();
+    closeSync(writeEnd);
+    expect({ ends, total }).toEqual({ ends: 1, total: kib * KIBIBYTE });
+  },
+);
 
 /** A pipe whose process has ended while another process still holds it open. */
-function heldPipe(): { told: string[]; ended: Promise<void>; holder: number } {
+function heldPipe(): { received: string[]; ended: Promise<void>; holder: number } {
   const { readEnd, writeEnd } = openPipe();
   makeNonBlocking(readEnd);
   const holder = duplicate(writeEnd);
-  const told: string[] = [];
+  const received: string[] = [];
   const ended = new Promise<void>((resolve) => {
     const source = readPipe(readEnd, {
-      data: (bytes) => told.push(Buffer.from(bytes).toString()),
+      data: (bytes) => received.push(Buffer.from(bytes).toString()),
       end: () => {
-        told.push("end");
+        received.push("end");
         resolve();
       },
     });
@@ -45,27 +50,25 @@ function heldPipe(): { told: string[]; ended: Promise<void>; holder: number } {
     closeSync(writeEnd);
     source.hurry();
   });
-  return { told, ended, holder };
+  return { received, ended, holder };
 }
 
 test("the end of a pipe that others held for a moment is seen at the next look", () => {
-  const { told, holder } = heldPipe();
+  const { received, holder } = heldPipe();
   lookForEndsOfPipes();
-  expect(told).toEqual(["last words"]);
+  expect(received).toEqual(["last words"]);
   writeSync(holder, "more");
   closeSync(holder);
   lookForEndsOfPipes();
-  expect(told).toEqual(["last words", "more", "end"]);
+  expect(received).toEqual(["last words", "more", "end"]);
 });
 
 test("a pipe that is held for longer is watched, though nobody looks again", async () => {
-  const { told, ended, holder } = heldPipe();
+  const { received, ended, holder } = heldPipe();
   setTimeout(() => closeSync(holder), 50);
   await ended;
-  expect(told).toEqual(["last words", "end"]);
+  expect(received).toEqual(["last words", "end"]);
 });
-
-const KIBIBYTE = 1024;
 
 /** A watched pipe that rests, because its writer has written often within a moment. Its time stands still. */
 async function restingPipe() {
@@ -74,11 +77,11 @@ async function restingPipe() {
   const { readEnd, writeEnd } = openPipe();
   onTestFinished(() => closeSync(writeEnd));
   makeNonBlocking(readEnd);
-  const told: number[] = [];
+  const received: number[] = [];
   let arrived = (): void => {};
   const source = readPipe(readEnd, {
     data: (bytes) => {
-      told.push(bytes.length);
+      received.push(bytes.length);
       arrived();
     },
     end: () => {},
@@ -93,8 +96,8 @@ async function restingPipe() {
     write(8);
     await next;
   }
-  expect(told.splice(0)).toEqual([8, 8, 8, 8].map((length) => length * KIBIBYTE));
-  return { source, write, told };
+  expect(received.splice(0)).toEqual([8, 8, 8, 8].map((length) => length * KIBIBYTE));
+  return { source, write, received };
 }
 
 /** Long enough for the event loop to read what is there. */
@@ -103,43 +106,43 @@ async function takeTurns(): Promise<void> {
 }
 
 test("a pipe that is read too often rests for a moment, and is read by more at a time", async () => {
-  const { write, told } = await restingPipe();
+  const { write, received } = await restingPipe();
   write(10);
   await takeTurns();
   write(20);
   await takeTurns();
-  expect(told).toEqual([]);
+  expect(received).toEqual([]);
   vi.advanceTimersByTime(1);
-  await expect.poll(() => told).toEqual([30 * KIBIBYTE]);
+  await expect.poll(() => received).toEqual([30 * KIBIBYTE]);
 });
 
 test("a pipe that is paused while it rests stays paused", async () => {
-  const { source, write, told } = await restingPipe();
+  const { source, write, received } = await restingPipe();
   source.pause();
   write(10);
   vi.advanceTimersByTime(1);
   await takeTurns();
-  expect(told).toEqual([]);
+  expect(received).toEqual([]);
   source.resume();
-  await expect.poll(() => told).toEqual([10 * KIBIBYTE]);
+  await expect.poll(() => received).toEqual([10 * KIBIBYTE]);
 });
 
-test("a pipe that is resumed while it rests goes on resting", async () => {
-  const { source, write, told } = await restingPipe();
+test("a pipe that is resumed while it rests stays at rest", async () => {
+  const { source, write, received } = await restingPipe();
   source.pause();
   source.resume();
   write(10);
   await takeTurns();
-  expect(told).toEqual([]);
+  expect(received).toEqual([]);
   vi.advanceTimersByTime(1);
-  await expect.poll(() => told).toEqual([10 * KIBIBYTE]);
+  await expect.poll(() => received).toEqual([10 * KIBIBYTE]);
 });
 
 test("a pipe that is finished while it rests gives what it holds, and is over", async () => {
-  const { source, write, told } = await restingPipe();
+  const { source, write, received } = await restingPipe();
   write(10);
   source.finish();
-  expect(told).toEqual([10 * KIBIBYTE]);
+  expect(received).toEqual([10 * KIBIBYTE]);
   source.pause();
   source.resume();
   expect(vi.getTimerCount()).toBe(0);
@@ -148,27 +151,27 @@ test("a pipe that is finished while it rests gives what it holds, and is over", 
 test("a pipe that is watched ends once, although its process has ended", async () => {
   const { readEnd, writeEnd } = openPipe();
   makeNonBlocking(readEnd);
-  const told: string[] = [];
+  const received: string[] = [];
   const source = readPipe(readEnd, {
-    data: (bytes) => told.push(Buffer.from(bytes).toString()),
-    end: () => told.push("end"),
+    data: (bytes) => received.push(Buffer.from(bytes).toString()),
+    end: () => received.push("end"),
   });
   source.resume();
   writeSync(writeEnd, "last words");
   closeSync(writeEnd);
   source.hurry();
-  await expect.poll(() => told).toEqual(["last words", "end"]);
+  await expect.poll(() => received).toEqual(["last words", "end"]);
   await takeTurns();
   source.hurry();
   source.finish();
   source.pause();
   source.resume();
-  expect(told).toEqual(["last words", "end"]);
+  expect(received).toEqual(["last words", "end"]);
 });
 
 const { O_RDWR, O_NOCTTY } = constants;
 
-/** Both ends of a terminal: the server's, and the name by which programs open theirs. */
+/** Both ends of a terminal: the server's, and the name that programs open. */
 function openTerminal(): { master: number; rest: SharedDescriptor; write: (text: string) => void } {
   const master = libc().openPseudoTerminal(O_RDWR | O_NOCTTY);
   libc().grantPseudoTerminal(master);
@@ -185,34 +188,34 @@ function openTerminal(): { master: number; rest: SharedDescriptor; write: (text:
 
 test("what a terminal still holds when its stream ends is read before the end", async () => {
   const { master, rest, write } = openTerminal();
-  const told: string[] = [];
+  const received: string[] = [];
   write("first");
   await new Promise<void>((resolve) => {
     readTerminal(master, rest, {
       data: (bytes) => {
-        told.push(Buffer.from(bytes).toString());
+        received.push(Buffer.from(bytes).toString());
         // The event loop has seen that the last program left, and takes this for the end although another one has come.
-        if (told.length === 1) write("second");
+        if (received.length === 1) write("second");
       },
       end: () => {
-        told.push("end");
+        received.push("end");
         resolve();
       },
     });
   });
-  expect(told).toEqual(["first", "second", "end"]);
+  expect(received).toEqual(["first", "second", "end"]);
 });
 
 test("a terminal that is finished gives what it holds, although its reader was paused", () => {
   const { master, rest, write } = openTerminal();
-  const told: string[] = [];
+  const received: string[] = [];
   const source = readTerminal(master, rest, {
-    data: (bytes) => told.push(Buffer.from(bytes).toString()),
-    end: () => told.push("end"),
+    data: (bytes) => received.push(Buffer.from(bytes).toString()),
+    end: () => received.push("end"),
   });
   source.pause();
   write("held back");
   source.finish();
   source.finish();
-  expect(told).toEqual(["held back", "end"]);
+  expect(received).toEqual(["held back", "end"]);
 });

@@ -10,7 +10,7 @@ export interface OutputSource {
   /** Leaves output in the kernel, so that the writer blocks once its pipe is full. */
   pause(): void;
   resume(): void;
-  /** Reads what is available without waiting, then ends, even if a writer is still there. */
+  /** Reads what is available without waiting, then ends, even if there are still writers. */
   finish(): void;
   /** The process has ended, so its output is available: reads it now instead of waiting for an event. */
   hurry(): void;
@@ -24,8 +24,9 @@ export interface OutputSink {
 }
 
 const READ_BYTES = 64 * 1024;
-/** Maximum capacity of a pipe. */
-const MAX_DRAIN_BYTES = 1024 * 1024;
+const F_GETPIPE_SZ = 1032;
+/** More than a terminal holds. */
+const TERMINAL_BYTES = 1024 * 1024;
 /** See `ReadPace`. The shortest delay of a timer. */
 const REST_MS = 1;
 /** Enough to fill the buffer from a terminal; a writer of single bytes is not followed forever. */
@@ -56,13 +57,13 @@ export function readTerminal(master: number, rest: SharedDescriptor, sink: Outpu
 interface Leftover {
   /** Reads what is available without waiting. */
   drain(): unknown;
-  close(): void;
+  close?(): void;
   readonly drainAtEnd?: true;
 }
 
 /**
  * How long a pipe is left unwatched. Most commands end sooner, and their output is read when they end; only longer ones
- * are worth a stream of their own, which costs more than a short command itself.
+ * are worth their own stream, which costs more than a short command itself.
  */
 const FRESH_MS = 4;
 /** The same while so many pipes are fresh that everything takes longer. */
@@ -109,14 +110,14 @@ class PipeSource implements OutputSource {
     }
   }
 
-  /** From here on the event loop reports output. */
+  /** From now on the event loop reports output. */
   watch(): OutputSource | undefined {
     if (this.#ended || this.#stream !== undefined) return this.#stream;
     freshPipes.delete(this);
     const pace = new ReadPace();
     const data = (bytes: Uint8Array): void => {
       this.#sink.data(bytes);
-      if (pace.isTooEager(bytes.length, performance.now())) this.#stream?.rest();
+      if (pace.shouldPause(bytes.length, performance.now())) this.#stream?.rest();
     };
     const socket = new Socket({
       fd: this.#fd,
@@ -124,8 +125,7 @@ class PipeSource implements OutputSource {
       writable: false,
       ...intoReadBuffer(this.#fd, { data }),
     });
-    const drainNow = (): unknown => drain(this.#fd, this.#sink);
-    this.#stream = new StreamSource(socket, this.#sink, { drain: drainNow, close: () => {} });
+    this.#stream = new StreamSource(socket, this.#sink, { drain: () => drain(this.#fd, this.#sink) });
     return this.#stream;
   }
 
@@ -153,7 +153,7 @@ class FreshPipes {
     this.#expectingEnd.delete(source);
   }
 
-  /** Its process is over. Children being started hold copies of every pipe for a moment, so the end may be near. */
+  /** Its process has ended. Children being started hold copies of every pipe for a moment, so the end may be near. */
   expectEnd(source: PipeSource): void {
     this.delete(source);
     this.add(source);
@@ -198,7 +198,7 @@ class StreamSource implements OutputSource {
     this.#socket = socket;
     this.#sink = sink;
     this.#leftover = leftover;
-    // EIO means that nobody is left on the terminal.
+    // EIO means that the terminal has no users left.
     socket.on("error", () => this.#end());
     socket.on("end", () => this.#end());
     socket.on("close", () => this.#end());
@@ -243,7 +243,7 @@ class StreamSource implements OutputSource {
     this.#ended = true;
     clearTimeout(this.#restTimer);
     if (this.#leftover.drainAtEnd) this.#leftover.drain();
-    this.#leftover.close();
+    this.#leftover.close?.();
     this.#socket.destroy();
     this.#sink.end();
   }
@@ -259,8 +259,8 @@ function intoReadBuffer(fd: number, sink: Pick<OutputSink, "data">): SocketConst
 }
 
 /**
- * The event loop reads only once per turn: at most 4 KiB from a terminal, or the last write to a pipe. Reads what else
- * is available, because one large message costs far less than many small ones. Does not wait. `length` bytes are in the
+ * Reads what else is available: the event loop reads only once per turn, at most 4 KiB from a terminal or the last
+ * write to a pipe, and one large message costs far less than many small ones. Does not wait. `length` bytes are in the
  * buffer; returns the new number.
  */
 function gather(fd: number, length: number): number {
@@ -275,11 +275,13 @@ function gather(fd: number, length: number): number {
 }
 
 /**
- * Reads what is available without waiting, and returns whether that was the end. A busy writer cannot keep it running
- * forever.
+ * Reads what is available without waiting, and returns whether that was the end. Not more than a full pipe holds: what a
+ * busy writer adds meanwhile could drive earlier output, not sent yet, out of what is retained.
  */
 function drain(fd: number, sink: OutputSink): "end" | "more may come" {
-  for (let total = 0; total < MAX_DRAIN_BYTES; ) {
+  const capacity = libc().fcntl(fd, F_GETPIPE_SZ, 0);
+  const most = capacity > 0 ? capacity : TERMINAL_BYTES;
+  for (let total = 0; total < most; ) {
     const length = libc().read(fd, readBuffer, READ_BYTES);
     if (length === 0) return "end";
     if (length < 0) return "more may come";

@@ -6,11 +6,11 @@ const KIB = 1024;
 /** The verdicts on reads of these lengths, that many milliseconds apart. */
 function judge(lengths: readonly number[], apartMs: number): boolean[] {
   const pace = new ReadPace();
-  return lengths.map((length, index) => pace.isTooEager(length, index * apartMs));
+  return lengths.map((length, index) => pace.shouldPause(length, index * apartMs));
 }
 
 describe("the pace of reads", () => {
-  it("is too eager at the fourth read of 8 KiB within a millisecond, and then counts anew", () => {
+  it("is too eager at the fourth read of 8 KiB within a millisecond, and then starts counting again", () => {
     expect(judge(Array(8).fill(8 * KIB), 0.1)).toEqual([
       false,
       false,
@@ -59,7 +59,7 @@ describe("the pace of reads", () => {
       ),
     ).not.toContain(true);
     const pace = new ReadPace();
-    expect([0, 0.25, 0.5, 1].map((atMs) => pace.isTooEager(6 * KIB, atMs))).toEqual([
+    expect([0, 0.25, 0.5, 1].map((atMs) => pace.shouldPause(6 * KIB, atMs))).toEqual([
       false,
       false,
       false,
@@ -67,10 +67,10 @@ describe("the pace of reads", () => {
     ]);
   });
 
-  it("counts anew after a pause, from the first read after it", () => {
+  it("starts counting again after a pause, from the first read after it", () => {
     const pace = new ReadPace();
     const times = [0, 0.5, 1.1, 1.5, 2, 2.1];
-    expect(times.map((atMs) => pace.isTooEager(8 * KIB, atMs))).toEqual([
+    expect(times.map((atMs) => pace.shouldPause(8 * KIB, atMs))).toEqual([
       false,
       false,
       false,

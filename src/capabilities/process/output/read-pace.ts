@@ -15,7 +15,7 @@ export class ReadPace {
   #burst: { reads: number; bytes: number; readonly since: number } | undefined;
 
   /** Counts a read; true if the next one should wait a moment. */
-  isTooEager(length: number, now: number): boolean {
+  shouldPause(length: number, now: number): boolean {
     if (length >= LARGE_READ_BYTES) {
       this.#burst = undefined;
       return false;

@@ -1,7 +1,6 @@
 import { expect, onTestFinished, test, vi } from "vitest";
 import type { ProcessStat } from "../../../native/process-stat.ts";
-import { MachineUsage } from "./machine-usage.ts";
-import { UsageMeter } from "./usage-meter.ts";
+import { MachineUsage, UsageMeter } from "./machine-usage.ts";
 
 const PAGE = 4096;
 

@@ -1,18 +1,21 @@
+import { isOutOfDescriptors } from "../../../native/descriptor-reserve.ts";
 import { pageBytes, type ProcessStat, TICKS_PER_SECOND } from "../../../native/process-stat.ts";
-import type { ProcessSnapshot } from "../process-snapshot.ts";
+import { type ProcessSnapshot, readSnapshot } from "../process-snapshot.ts";
 
-/** What processes use together. */
+/** Resource usage of processes together. */
 export interface Usage {
   /** Processor time so far. */
   readonly cpuMs: number;
-  /** Memory that they have in use; what they share counts for each. */
+  /** Their memory in use; shared memory counts for each of them. */
   readonly memoryBytes: number;
   readonly processes: number;
   /** When it was measured, since the epoch. */
   readonly atMs: number;
 }
 
-/** What was used on the machine at one moment. */
+let pageSize: number | undefined;
+
+/** Usage on the machine at one moment. */
 export class MachineUsage {
   readonly #snapshot: ProcessSnapshot;
   readonly #atMs: number;
@@ -31,15 +34,16 @@ export class MachineUsage {
     for (const pid of pids) {
       const stat = this.#snapshot.get(pid);
       if (stat === undefined) continue;
-      // A process that nobody has reaped has used its time, but is not there.
+      // A process that has not been reaped has used time, but is gone.
       ticks += stat.cpuTicks;
       if (!stat.alive) continue;
       pages += stat.residentPages;
       processes += 1;
     }
+    pageSize ??= pageBytes();
     return {
       cpuMs: (ticks * 1000) / TICKS_PER_SECOND,
-      memoryBytes: pages * bytesPerPage(),
+      memoryBytes: pages * pageSize,
       processes,
       atMs: this.#atMs,
     };
@@ -47,19 +51,46 @@ export class MachineUsage {
 
   /** A process that leads a session, what is in that session, and all their descendants. */
   ofFamily(leader: number): Usage {
-    const found = new Set<number>([leader]);
-    for (const { pid } of this.#bySession.get(leader) ?? []) found.add(pid);
+    const members = new Set<number>([leader]);
+    for (const { pid } of this.#bySession.get(leader) ?? []) members.add(pid);
     // A set can grow while it is read.
-    for (const pid of found) for (const child of this.#byParent.get(pid) ?? []) found.add(child.pid);
-    return this.of(found);
+    for (const pid of members) for (const child of this.#byParent.get(pid) ?? []) members.add(child.pid);
+    return this.of(members);
   }
 }
 
-let pageSize: number | undefined;
+/** One scan of all processes serves every request within this time. */
+const VALID_MS = 500;
 
-function bytesPerPage(): number {
-  pageSize ??= pageBytes();
-  return pageSize;
+/** Scans all processes of the machine, once for all requests, and in slices. */
+export class UsageMeter {
+  readonly #takeSnapshot: () => Promise<ProcessSnapshot>;
+  #latest: Promise<MachineUsage | undefined> | undefined;
+  #validUntil = 0;
+
+  constructor(takeSnapshot: () => Promise<ProcessSnapshot> = readSnapshot) {
+    this.#takeSnapshot = takeSnapshot;
+  }
+
+  /** Undefined without a free descriptor. */
+  measure(): Promise<MachineUsage | undefined> {
+    if (this.#latest !== undefined && performance.now() < this.#validUntil) return this.#latest;
+    // No other scan starts while this one runs.
+    this.#validUntil = Number.POSITIVE_INFINITY;
+    this.#latest = this.#measure();
+    return this.#latest;
+  }
+
+  async #measure(): Promise<MachineUsage | undefined> {
+    try {
+      return new MachineUsage(await this.#takeSnapshot());
+    } catch (error) {
+      if (isOutOfDescriptors(error)) return undefined;
+      throw error;
+    } finally {
+      this.#validUntil = performance.now() + VALID_MS;
+    }
+  }
 }
 
 function groupBy(

@@ -1,16 +1,16 @@
 import type { FileView, ViewMount } from "../view/file-view.ts";
 import type { NetworkMode } from "../policy/sandbox-policy.ts";
 
-/** Where the stage is inside: below /dev, which is always made anew, so that its place never depends on the policy. */
+/** Path of the stage inside: below /dev, which is always created anew, so that it never depends on the policy. */
 export const STAGE_PATH = "/dev/.exec-server-stage";
 
 /** Numbers that descriptors have in bubblewrap. None of them is passed on to the program. */
 export const DESCRIPTORS = { filter: 4, stage: 5, listeners: 6, lists: 7, firstPinned: 9 } as const;
 
-/** Not every kernel has all of them. Bubblewrap itself takes care of others. */
+/** Not every kernel has all of them. Bubblewrap itself handles others. */
 const KERNEL_FILES = ["acpi", "dynamic_debug", "mtrr", "scsi"].map((name) => `/proc/${name}`);
 
-/** To make the mounts private, and to drop even the possibility to have these again. */
+/** To make the mounts private, and to give up even the possibility of regaining these capabilities. */
 const STAGE_CAPABILITIES = ["CAP_SYS_ADMIN", "CAP_SETPCAP"];
 
 const SHARED_MEMORY_BYTES = 1024 * 1024 * 1024;
@@ -29,7 +29,7 @@ export interface BubblewrapOptions {
   readonly binds?: readonly Bind[] | undefined;
   /** Whether bubblewrap can limit the size of a temporary file system. */
   readonly limitsSize: boolean;
-  /** Paths whose descriptors are mounted instead of themselves, with the numbers that these have in bubblewrap. */
+  /** Paths that are mounted by descriptor, with the descriptors' numbers in bubblewrap. */
   readonly pinned?: ReadonlyMap<string, number>;
 }
 
@@ -44,10 +44,10 @@ export function bubblewrapArguments(options: BubblewrapOptions): string[] {
     ...(network === "enabled" ? [] : ["--unshare-net"]),
     "--die-with-parent",
     ...option("--cap-drop", "ALL"),
-    // For the stage, which gives them up.
+    // For the stage, which drops them.
     ...STAGE_CAPABILITIES.flatMap((name) => option("--cap-add", name)),
-    ...rootArguments(view),
-    // Only what a policy names in shared memory is mounted below it.
+    ...(view.root === "empty" ? [] : [view.root === "readOnly" ? "--ro-bind" : "--bind", "/", "/"]),
+    // Shared memory contains only what a policy names.
     ...option("--dev", "/dev"),
     ...option("--perms", "0555"),
     ...option("--file", String(DESCRIPTORS.stage), STAGE_PATH),
@@ -85,21 +85,15 @@ function option(...words: string[]): string[] {
   return words;
 }
 
-function rootArguments({ root }: FileView): string[] {
-  if (root === "empty") return [];
-  return [root === "readOnly" ? "--ro-bind" : "--bind", "/", "/"];
-}
-
 function mountArguments(mount: ViewMount, { view, pinned }: BubblewrapOptions): string[] {
   const { path } = mount;
   const descriptor = pinned?.get(path);
   switch (mount.kind) {
     case "readOnly":
-      return descriptor === undefined
-        ? ["--ro-bind", path, path]
-        : ["--ro-bind-fd", String(descriptor), path];
-    case "writable":
-      return descriptor === undefined ? ["--bind", path, path] : ["--bind-fd", String(descriptor), path];
+    case "writable": {
+      const bind = mount.kind === "readOnly" ? "--ro-bind" : "--bind";
+      return descriptor === undefined ? [bind, path, path] : [`${bind}-fd`, String(descriptor), path];
+    }
     case "hiddenFile":
     case "absentFile":
       // Bound without devices, it can be neither read nor written.
@@ -131,7 +125,7 @@ function escapeMountPoint(path: string): string {
   );
 }
 
-/** Then it must be possible to pass through. */
+/** If so, it must be possible to pass through it. */
 function hasMountsBelow(path: string, { mounts }: FileView): boolean {
   return mounts.some(
     ({ kind, path: other }) => (kind === "readOnly" || kind === "writable") && other.startsWith(`${path}/`),

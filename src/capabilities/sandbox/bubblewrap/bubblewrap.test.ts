@@ -52,9 +52,9 @@ describe("bubblewrap", () => {
     });
   });
 
-  it("is refused if it does not tell its version, or cannot be run", async () => {
+  it("is refused if it does not report its version, or cannot be run", async () => {
     install("something else");
-    await expect(findBubblewrap(directory)).rejects.toThrow("does not tell its version");
+    await expect(findBubblewrap(directory)).rejects.toThrow("does not report its version");
     writeFileSync(join(directory, "bwrap"), "#!/bin/sh\nexit 1\n");
     await expect(findBubblewrap(directory)).rejects.toMatchObject({
       code: "UNSUPPORTED",

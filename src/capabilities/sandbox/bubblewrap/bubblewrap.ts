@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { accessSync, constants, statSync } from "node:fs";
 import { promisify } from "node:util";
 import { CapabilityError } from "../../../base/errors.ts";
+import { resultOr } from "../../../native/result-or.ts";
 
 /** The program that makes namespaces and mounts. */
 export interface Bubblewrap {
@@ -39,7 +40,7 @@ export async function findBubblewrap(searchPath: string | undefined): Promise<Bu
   return { path, version, limitsSize: atLeast(version, LIMITS_SIZE), mountsDescriptors };
 }
 
-/** Where it is. Whether it works is another question. */
+/** Finds bubblewrap. Whether it works is another question. */
 export function locateBubblewrap(searchPath: string | undefined): string | undefined {
   return (searchPath ?? DEFAULT_PATH)
     .split(":")
@@ -55,7 +56,7 @@ export function unavailable(reason: string, cause?: unknown): CapabilityError {
 
 async function readVersion(path: string): Promise<string> {
   const version = /^bubblewrap ([\d.]{1,32})/.exec(await run(path, "--version"))?.[1];
-  if (version === undefined) throw unavailable(`${path} does not tell its version`);
+  if (version === undefined) throw unavailable(`${path} does not report its version`);
   return version;
 }
 
@@ -78,10 +79,8 @@ function atLeast(version: string, oldest: readonly number[]): boolean {
 }
 
 function isProgram(path: string): boolean {
-  try {
+  return resultOr(false, () => {
     accessSync(path, constants.X_OK);
     return statSync(path).isFile();
-  } catch {
-    return false;
-  }
+  });
 }

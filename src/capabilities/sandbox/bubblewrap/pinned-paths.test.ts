@@ -12,12 +12,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, it } from "vitest";
 import type { FileView } from "../view/file-view.ts";
-import { pinBinds } from "./pinned-paths.ts";
+import { pinBinds, ViewChangedError } from "./pinned-paths.ts";
 
 const directory = realpathSync(mkdtempSync(join(tmpdir(), "pinned-")));
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
-it("refuses a path that has become a link, and closes what it has opened", () => {
+it("refuses a path that has become a link or is gone, and closes what it has opened", () => {
   mkdirSync(join(directory, "kept"), { recursive: true });
   mkdirSync(join(directory, "outer/root"), { recursive: true });
   const view: FileView = {
@@ -34,5 +34,8 @@ it("refuses a path that has become a link, and closes what it has opened", () =>
   symlinkSync("moved", join(directory, "outer"));
   const open = readdirSync("/proc/self/fd").length;
   expect(() => pinBinds(view)).toThrow("was replaced while the sandbox was prepared");
+  rmSync(join(directory, "outer"));
+  expect(() => pinBinds(view)).toThrow(ViewChangedError);
+  expect(() => pinBinds(view)).toThrow("outer/root was removed while the sandbox was prepared");
   expect(readdirSync("/proc/self/fd").length).toBe(open);
 });

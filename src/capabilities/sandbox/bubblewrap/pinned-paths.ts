@@ -1,26 +1,35 @@
 import { closeSync, constants, fstatSync, openSync, readlinkSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { CapabilityError } from "../../../base/errors.ts";
+import { isErrno } from "../../../native/os-error.ts";
 import type { FileView } from "../view/file-view.ts";
 
 const O_PATH = 0o10000000;
 
-/** A path that is mounted, and a descriptor of exactly what it was when it was checked. */
+/** What a view mounts has changed since the view was made; another view may do. */
+export class ViewChangedError extends CapabilityError {
+  constructor(path: string, change: "removed" | "replaced") {
+    super("OS_ERROR", `${path} was ${change} while the sandbox was prepared`);
+  }
+}
+
+/** A path that is mounted, and a descriptor of exactly what was checked. */
 export interface PinnedPath {
   readonly path: string;
   readonly fd: number;
 }
 
 /**
- * Opens everything of the disk that a view mounts. Between the look at the disk and the mount, something with access to the
- * directory could put a link there; a descriptor keeps to what was seen. Throws if that has already happened.
+ * Opens everything on the disk that a view mounts. Between check and mount, a process with access to the directory
+ * could put a link there; a descriptor keeps what was checked. Throws a ViewChangedError if that has already happened,
+ * or if a path is gone: servers that share a directory create and remove placeholders there.
  */
 export function pinBinds({ mounts }: FileView): PinnedPath[] {
   const pinned: PinnedPath[] = [];
   try {
     for (const { kind, path } of mounts) {
       if (kind !== "writable" && kind !== "readOnly") continue;
-      pinned.push({ path, fd: pin(path) });
+      pinned.push({ path, fd: pinBind(path) });
     }
     return pinned;
   } catch (error) {
@@ -29,7 +38,7 @@ export function pinBinds({ mounts }: FileView): PinnedPath[] {
   }
 }
 
-/** Works with a path whose directory is, and stays, the one of that name: no link leads elsewhere. */
+/** Works with a path whose directory is pinned: no link can divert it. */
 export function inPinnedDirectory<T>(path: string, work: (pinned: string) => T): T {
   const fd = pin(dirname(path));
   try {
@@ -39,9 +48,17 @@ export function inPinnedDirectory<T>(path: string, work: (pinned: string) => T):
   }
 }
 
+function pinBind(path: string): number {
+  try {
+    return pin(path);
+  } catch (error) {
+    throw isErrno(error, "ENOENT", "ENOTDIR") ? new ViewChangedError(path, "removed") : error;
+  }
+}
+
 function pin(path: string): number {
   const fd = openSync(path, O_PATH | constants.O_NOFOLLOW);
   if (readlinkSync(`/proc/self/fd/${fd}`) === path && !fstatSync(fd).isSymbolicLink()) return fd;
   closeSync(fd);
-  throw new CapabilityError("OS_ERROR", `${path} was replaced while the sandbox was prepared`);
+  throw new ViewChangedError(path, "replaced");
 }

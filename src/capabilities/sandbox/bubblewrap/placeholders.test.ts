@@ -55,7 +55,7 @@ it("are made again if somebody has removed them", async () => {
   expect(existsSync(at("a"))).toBe(false);
 });
 
-it("stay if they have become somebody else's: something is in them, or they existed before", async () => {
+it("stay if they have become someone else's: something is in them, or they existed before", async () => {
   const placeholders = new Placeholders();
   mkdirSync(at("old"));
   const release = await placeholders.hold(view({ absent: ["a", "old"] }));

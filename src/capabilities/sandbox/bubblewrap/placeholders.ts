@@ -15,12 +15,13 @@ import { setTimeout as delay } from "node:timers/promises";
 import { messageOf } from "../../../base/errors.ts";
 import { tryToLockOpen, tryToShareOpen } from "../../../native/file-lock.ts";
 import { isErrno } from "../../../native/os-error.ts";
+import { resultOr } from "../../../native/result-or.ts";
 import type { FileView, ViewMount } from "../view/file-view.ts";
 import { inPinnedDirectory } from "./pinned-paths.ts";
 import { isProtectedName } from "../view/protected-names.ts";
 
 const FILE_MODE = 0o600;
-/** With the sticky bit, which means nothing here: other servers know a placeholder by it. */
+/** Includes the sticky bit, which has no effect here but marks placeholders for other servers. */
 const MARK = 0o1000;
 const DIRECTORY_MODE = MARK | 0o777;
 /** Servers of other users must be able to lock it. */
@@ -30,15 +31,15 @@ const LOCKED_RETRY_MS = 2;
 const LOCKED_DEADLINE_MS = 1_000;
 
 /**
- * Directories and files that exist only as mount points: nothing can be mounted over a name that does not exist, and
- * without a mount it could be created. They are empty, and disappear with the last sandbox that needs them, of whatever
- * server: the system takes a mount away with its mount point. So each server shares a lock on those that it needs, and
- * removes one only if it can lock it alone. The locks of a server that is killed are gone, and the next one cleans up.
+ * Directories and files that exist only as mount points: a missing name cannot be mounted over, and without a mount it
+ * could be created. They are empty, and disappear with the last sandbox that needs them, of any server: the system
+ * removes a mount along with its mount point. So each server shares a lock on those it needs, and removes one only if
+ * it can lock it exclusively. When a server is killed, its locks are released, and the next one cleans up.
  */
 export class Placeholders {
   readonly #held = new Map<string, Held>();
 
-  /** Creates those of a view that do not exist. Returns a function that gives them up. */
+  /** Creates the missing ones of a view. Returns a function that releases them. */
   async hold({ mounts }: Pick<FileView, "mounts">): Promise<() => void> {
     const paths: string[] = [];
     const release = (): void => {
@@ -66,7 +67,7 @@ export class Placeholders {
     const deadline = performance.now() + LOCKED_DEADLINE_MS;
     for (;;) {
       const held = this.#held.get(path);
-      // One that is held may have been removed outside.
+      // A held one may have been removed outside.
       if (held !== undefined && held.identity === identityOf(path)) {
         held.users += 1;
         return true;
@@ -91,13 +92,13 @@ export class Placeholders {
     if (held.users > 0) return;
     this.#held.delete(path);
     try {
-      // A link may lead the path elsewhere by now, to a directory that is somebody else's.
+      // A link may by now divert the path to someone else's directory.
       if (held.isOurs && tryToLockOpen(held.fd))
         inPinnedDirectory(path, (pinned) => {
           if (identityOf(pinned) === held.identity) remove(pinned);
         });
     } catch {
-      // Somebody outside has put something into it, or removed it, or nothing can be locked on that disk.
+      // A program outside has put something into it, or removed it, or that disk does not support locks.
     } finally {
       closeSync(held.fd);
     }
@@ -117,7 +118,10 @@ interface Held extends Locked {
   users: number;
 }
 
-/** The server is not confined: what it creates must be in the directory of the policy, whatever is exchanged for a link. */
+/**
+ * The server is not confined: what it creates must be in the policy's directory, even if a link has replaced a part of
+ * the path.
+ */
 function reserve(path: string, kind: "absent" | "absentFile"): ReturnType<typeof lockShared> {
   try {
     return inPinnedDirectory(path, (pinned) => lockShared(pinned, create(pinned, kind)));
@@ -127,8 +131,8 @@ function reserve(path: string, kind: "absent" | "absentFile"): ReturnType<typeof
 }
 
 /**
- * Shares the lock on what is at a path. `gone`: it has been removed since; `locked`: it is being removed, or a stranger
- * has locked it; `foreign`: it was no server that made it.
+ * Shares the lock on the entry at a path. `gone`: it has been removed since; `locked`: it is being removed, or another
+ * program has locked it; `foreign`: it was not created by a server.
  */
 function lockShared(path: string, isNew: boolean): Locked | "gone" | "locked" | "foreign" {
   let fd: number;
@@ -136,12 +140,13 @@ function lockShared(path: string, isNew: boolean): Locked | "gone" | "locked" | 
     fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   } catch (error) {
     if (isErrno(error, "ENOENT")) return "gone";
-    if (isErrno(error, "EACCES") || isErrno(error, "ELOOP") || isErrno(error, "ENXIO")) return "foreign";
+    if (isErrno(error, "EACCES", "ELOOP", "ENXIO")) return "foreign";
     throw error;
   }
   let locked: Locked | undefined;
   try {
-    if (!share(fd)) return "locked";
+    // Without locks, nothing is ever removed, because exclusive locks fail, too.
+    if (!resultOr(true, () => tryToShareOpen(fd))) return "locked";
     const stat = fstatSync(fd);
     if (identityOf(path) !== identity(stat)) return "gone";
     if (isNew && stat.isDirectory()) makeReadable(fd, stat);
@@ -153,24 +158,11 @@ function lockShared(path: string, isNew: boolean): Locked | "gone" | "locked" | 
 }
 
 function makeReadable(fd: number, { mode }: Stats): void {
-  if ((mode & READABLE) === READABLE) return;
-  try {
-    fchmodSync(fd, mode | READABLE);
-  } catch {
-    // Some disks have no modes.
-  }
+  // Some file systems do not support modes.
+  if ((mode & READABLE) !== READABLE) resultOr(undefined, () => fchmodSync(fd, mode | READABLE));
 }
 
-/** Where there are no locks, nothing is ever removed, because it cannot be locked alone either. */
-function share(fd: number): boolean {
-  try {
-    return tryToShareOpen(fd);
-  } catch {
-    return true;
-  }
-}
-
-/** Whether another server has made it, or an earlier one that was killed. */
+/** Whether another server created it, or an earlier one that was killed. */
 function isMarked(path: string, stat: Stats): boolean {
   return stat.isDirectory() && (stat.mode & MARK) !== 0 && isProtectedName(path);
 }
@@ -200,7 +192,7 @@ function create(path: string, kind: "absent" | "absentFile"): boolean {
   }
 }
 
-/** Nothing that somebody has filled. */
+/** Removes it only if it is still empty. */
 function remove(path: string): void {
   const stat = lstatSync(path);
   if (stat.isDirectory()) rmdirSync(path);

@@ -1,5 +1,6 @@
 import { SandboxRefusal } from "./sandbox-policy.ts";
 import { resolveDots } from "../../../base/file-uri.ts";
+import { fitsWildcards } from "../../wildcards.ts";
 
 /** An absolute pattern: the directory before its first wildcard, and matchers for the names below it. */
 export interface GlobPattern {
@@ -21,7 +22,7 @@ interface CharacterClass {
 
 /** A path is not longer than this either. */
 const MAX_PATTERN_LENGTH = 4096;
-/** No name has more characters. */
+/** Maximum length of a file name. */
 const MAX_NAME_LENGTH = 255;
 const SPECIAL = /[*?[\]{}\\]/g;
 
@@ -47,7 +48,7 @@ export function parseGlob(pattern: string): GlobPattern {
   const base = resolveDots(`/${fixed.map(({ tokens }) => literalOf(tokens)).join("/")}`);
   if (base === "/" || wild.some(({ text }) => text === "..")) throw unsafe(pattern);
   const matchers = wild.map(({ text, tokens }) => (text === "**" ? "anyDepth" : matcherOf(tokens)));
-  // What is below a directory does not include the directory itself.
+  // The contents of a directory do not include the directory itself.
   if (matchers.at(-1) === "anyDepth") matchers.push(matcherOf(["any"]));
   return { base, names: matchers };
 }
@@ -70,7 +71,8 @@ function unsafe(pattern: string): SandboxRefusal {
 
 function matcherOf(tokens: readonly Token[]): NameMatcher {
   if (tokens.filter((token) => token !== "any").length > MAX_NAME_LENGTH) return () => false;
-  return (name) => matches(tokens, Array.from(name));
+  const matching = { isAny: (token: Token) => token === "any", fitsOne: matchesOne };
+  return (name) => fitsWildcards(tokens, Array.from(name), matching);
 }
 
 function tokensOf(characters: readonly string[], pattern: string): Token[] {
@@ -117,31 +119,6 @@ function classOf(characters: readonly string[]): Token {
     } else ranges.push([first, first]);
   }
   return { negated, ranges };
-}
-
-/** Goes back to the last `*` only, so that no pattern takes exponential time. */
-function matches(tokens: readonly Token[], name: readonly string[]): boolean {
-  let token = 0;
-  let at = 0;
-  let lastAny = -1;
-  let retryAt = 0;
-  while (at < name.length) {
-    if (tokens[token] === "any") {
-      lastAny = token;
-      retryAt = at;
-      token += 1;
-    } else if (token < tokens.length && matchesOne(tokens[token]!, name[at]!)) {
-      token += 1;
-      at += 1;
-    } else if (lastAny === -1) return false;
-    else {
-      token = lastAny + 1;
-      retryAt += 1;
-      at = retryAt;
-    }
-  }
-  while (tokens[token] === "any") token += 1;
-  return token === tokens.length;
 }
 
 function matchesOne(token: Token, character: string): boolean {

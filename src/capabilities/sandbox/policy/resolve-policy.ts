@@ -24,7 +24,7 @@ export type PolicyTarget =
   /** A target that only newer clients know: grants nothing. */
   | { readonly kind: "unknown" };
 
-/** What the named targets stand for. */
+/** Paths that named targets stand for. */
 export interface PolicySurroundings {
   readonly cwd: string;
   readonly workspaceRoots: readonly string[];
@@ -32,7 +32,7 @@ export interface PolicySurroundings {
   readonly temporaryDirectory: string | undefined;
 }
 
-/** Whether permissions mean something else in another working directory. */
+/** Whether permissions depend on the working directory. */
 export function dependsOnDirectory({ files }: SandboxPermissions): boolean {
   if (files === "unrestricted") return false;
   return files.entries.some(
@@ -93,13 +93,12 @@ function pathsOf(
   }
 }
 
-/** Subpaths stay below their root, and are taken as they are or not at all. */
+/** Whether a subpath stays below its root; others are refused. */
 function isPlain(subpath: string): boolean {
-  if (subpath.startsWith("/")) return false;
-  return !subpath.split("/").some((name) => name === "." || name === "..");
+  return !/^\/|(?:^|\/)\.{1,2}(?:\/|$)/.test(subpath);
 }
 
-/** Nothing in the name of the directory is a wildcard. */
+/** Wildcards in the directory's own name are escaped. */
 function absolutePattern(cwd: string, pattern: string): string {
   if (pattern === "" || pattern.startsWith("/")) return pattern;
   return `${cwd === "/" ? "" : escapeGlob(cwd)}/${pattern}`;

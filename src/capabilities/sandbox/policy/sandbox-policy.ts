@@ -1,5 +1,7 @@
 import { CapabilityError } from "../../../base/errors.ts";
-/** What a sandbox allows, independent of how it is enforced. Paths are absolute, native and contain no dots. */
+/**
+ * The permissions of a sandbox, independent of how they are enforced. Paths are absolute, native and contain no dots.
+ */
 export interface SandboxPolicy {
   readonly files: "unrestricted" | FileRules;
   /** Further sets of rules. A path has the weakest access that any set gives it. */
@@ -15,7 +17,7 @@ export interface FileRules {
   readonly rules: readonly FileRule[];
   /** Whether the directories that programs need to run are readable: libraries, tools, configuration. */
   readonly systemDirectories: boolean;
-  /** How deep patterns search. Undefined: without a limit of the policy. */
+  /** Maximum depth of pattern searches. Undefined: the policy sets no limit. */
   readonly globScanMaxDepth?: number;
 }
 

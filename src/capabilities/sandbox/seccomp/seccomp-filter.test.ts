@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { OPCODES } from "./bpf.ts";
-import { seccompFilter } from "./seccomp-filter.ts";
+import { OPCODES, seccompFilter } from "./seccomp-filter.ts";
 import { type Architecture, type SystemCall, systemCallNumber } from "./system-calls.ts";
 import type { NetworkMode } from "../policy/sandbox-policy.ts";
 

@@ -1,15 +1,67 @@
 import type { NetworkMode } from "../policy/sandbox-policy.ts";
-import {
-  assemble,
-  finish,
-  type Instruction,
-  keepBits,
-  loadArchitecture,
-  loadArgument,
-  loadNumber,
-  when,
-} from "./bpf.ts";
-import { type Architecture, type SystemCall, systemCallNumber } from "./system-calls.ts";
+import { type Architecture, REFUSED, type SystemCall, systemCallNumber } from "./system-calls.ts";
+
+/**
+ * An instruction of the kernel's packet filter, which system calls pass too. A jump counts the instructions to skip.
+ */
+interface Instruction {
+  readonly code: number;
+  readonly whenTrue?: number;
+  readonly whenFalse?: number;
+  readonly value: number;
+}
+
+const INSTRUCTION_BYTES = 8;
+
+export const OPCODES = {
+  load: 0x20,
+  and: 0x54,
+  ifEqual: 0x15,
+  ifAtLeast: 0x35,
+  ifAnyBit: 0x45,
+  finish: 0x06,
+} as const;
+
+// Offsets in the description of a system call, on the little-endian processors that Node supports.
+const NUMBER_AT = 0;
+const ARCHITECTURE_AT = 4;
+const ARGUMENTS_AT = 16;
+const ARGUMENT_BYTES = 8;
+
+const loadNumber: Instruction = { code: OPCODES.load, value: NUMBER_AT };
+const loadArchitecture: Instruction = { code: OPCODES.load, value: ARCHITECTURE_AT };
+
+/** The low 32 bits, which are all that the kernel itself looks at where a parameter is an `int`. */
+function loadArgument(index: number): Instruction {
+  return { code: OPCODES.load, value: ARGUMENTS_AT + index * ARGUMENT_BYTES };
+}
+
+function keepBits(mask: number): Instruction {
+  return { code: OPCODES.and, value: mask };
+}
+
+function finish(action: number): Instruction {
+  return { code: OPCODES.finish, value: action };
+}
+
+type Test = "ifEqual" | "ifAtLeast" | "ifAnyBit";
+
+/** Runs `then` if the loaded value passes the test, and continues behind it otherwise. */
+function when(test: Test, value: number, then: readonly Instruction[]): Instruction[] {
+  return [{ code: OPCODES[test], whenFalse: then.length, value }, ...then];
+}
+
+function assemble(program: readonly Instruction[]): Buffer {
+  const bytes = Buffer.alloc(program.length * INSTRUCTION_BYTES);
+  for (const [index, { code, whenTrue = 0, whenFalse = 0, value }] of program.entries()) {
+    const at = index * INSTRUCTION_BYTES;
+    bytes.writeUInt16LE(code, at);
+    bytes.writeUInt8(whenTrue, at + 2);
+    bytes.writeUInt8(whenFalse, at + 3);
+    bytes.writeUInt32LE(value >>> 0, at + 4);
+  }
+  return bytes;
+}
 
 const ALLOW = 0x7fff_0000;
 const KILL = 0x8000_0000;
@@ -25,67 +77,16 @@ const AUDIT_ARCHITECTURES: Readonly<Record<Architecture, number>> = {
   arm64: 0xc000_00b7,
 };
 
-/** On x64, numbers from here on enter the kernel by another table, which the rules below do not know. */
+/** On x64, higher numbers enter the kernel through another table, which the rules below do not cover. */
 const X32_NUMBERS = 0x4000_0000;
 
-/** What no program in a sandbox needs, and what reaches other processes, mounts, keys or the kernel itself. */
-const REFUSED: readonly SystemCall[] = [
-  "ptrace",
-  "process_vm_readv",
-  "process_vm_writev",
-  "process_madvise",
-  "pidfd_getfd",
-  "kcmp",
-  "io_uring_setup",
-  "io_uring_enter",
-  "io_uring_register",
-  "keyctl",
-  "add_key",
-  "request_key",
-  "bpf",
-  "perf_event_open",
-  "userfaultfd",
-  "umount2",
-  "pivot_root",
-  "move_mount",
-  "open_tree",
-  "open_tree_attr",
-  "fsopen",
-  "fsconfig",
-  "fsmount",
-  "fspick",
-  "mount_setattr",
-  "unshare",
-  "setns",
-  "open_by_handle_at",
-  "quotactl",
-  "quotactl_fd",
-  "acct",
-  "swapon",
-  "swapoff",
-  "init_module",
-  "finit_module",
-  "delete_module",
-  "kexec_load",
-  "kexec_file_load",
-  "reboot",
-  "iopl",
-  "ioperm",
-  "settimeofday",
-  "clock_settime",
-  "sethostname",
-  "setdomainname",
-  "syslog",
-  "vhangup",
-];
-
-/** The flags of `mount` that cut mounts off from those of the machine: MS_REC and MS_PRIVATE, and no other. */
+/** The flags of `mount` that detach mounts from the machine's: MS_REC and MS_PRIVATE, and no other. */
 const MAKE_PRIVATE = 0x4_4000;
 
 /** Flags of `clone` that create namespaces. */
 const NEW_NAMESPACES = 0x7e02_0000;
 
-// Both put input into a terminal as if it had been typed.
+// Both inject input into a terminal as if it had been typed.
 const TIOCSTI = 0x5412;
 const TIOCLINUX = 0x541c;
 
@@ -169,7 +170,7 @@ type Rule = (call: SystemCall, then: readonly Instruction[]) => Instruction[];
 function networkRules(network: NetworkMode, rule: Rule): Instruction[] {
   switch (network) {
     case "enabled":
-      // It leads to the machine that hosts this one.
+      // It connects to the machine that hosts this one.
       return rule("socket", [loadArgument(0), ...when("ifEqual", AF_VSOCK, [refuse]), allow]);
     case "restricted":
       // Sockets inside the sandbox remain. A datagram socket could reach any path without `connect`.

@@ -9,7 +9,7 @@ export class AccessMap {
     return this.#rules.keys();
   }
 
-  /** Of several rules for the same path, `deny` wins, then `write`. */
+  /** If several rules name the same path, `deny` wins, then `write`. */
   add(path: string, access: FileAccess): void {
     const known = this.#rules.get(path);
     if (known === undefined || PRECEDENCE[access] > PRECEDENCE[known]) this.#rules.set(path, access);
@@ -28,7 +28,7 @@ export class AccessMap {
     }
   }
 
-  /** What can be done with a path. */
+  /** The access to a path. */
   at(path: string): FileAccess {
     const deciding = this.deciding(path);
     return deciding === undefined ? "deny" : this.#rules.get(deciding)!;

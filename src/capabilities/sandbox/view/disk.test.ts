@@ -22,7 +22,7 @@ it("never waits for a pipe, follows a link or reads a large file", () => {
   expect(systemDisk.entryAt(at("pipe"))?.kind).toBe("file");
 });
 
-it("tells what has a name, and whether it was replaced", () => {
+it("reports what has a name, and whether it was replaced", () => {
   mkdirSync(at("directory"));
   const before = systemDisk.entryAt(at("directory"));
   rmSync(at("directory"), { recursive: true });
@@ -37,7 +37,7 @@ it("tells what has a name, and whether it was replaced", () => {
   expect(systemDisk.entryAt(`${at("small")}/below`)).toBeUndefined();
 });
 
-it("tells whether names can be created in a directory", () => {
+it("returns whether names can be created in a directory", () => {
   mkdirSync(at("closed"));
   chmodSync(at("closed"), 0o555);
   // Its owner can change the mode.
@@ -45,7 +45,7 @@ it("tells whether names can be created in a directory", () => {
   expect(systemDisk.canCreateIn("/proc/self")).toBe(process.geteuid?.() === 0);
 });
 
-it("tells whether a directory is empty", () => {
+it("returns whether a directory is empty", () => {
   mkdirSync(at("empty"));
   expect(systemDisk.isEmpty(at("empty"))).toBe(true);
   expect(systemDisk.isEmpty(home)).toBe(false);

@@ -13,9 +13,10 @@ import {
   type Stats,
 } from "node:fs";
 import { messageOf } from "../../../base/errors.ts";
+import { resultOr } from "../../../native/result-or.ts";
 import { parentOf } from "./path-names.ts";
 
-/** What a view needs to know about the disk. */
+/** Facts about the disk that a view needs. */
 export interface Disk {
   /** Does not follow links. Undefined: nothing has this name. */
   entryAt(path: string): DiskEntry | undefined;
@@ -57,44 +58,30 @@ export const systemDisk: Disk = {
       throw new SandboxRefusal(`cannot enforce a sandbox rule for ${path}: ${messageOf(error)}`);
     }
   },
-  target(link) {
-    try {
-      return readlinkSync(link);
-    } catch {
-      return undefined;
-    }
-  },
-  list(directory) {
-    try {
-      return readdirSync(directory, { withFileTypes: true });
-    } catch {
-      return undefined;
-    }
-  },
-  isEmpty(directory) {
-    try {
+  target: (link) => resultOr(undefined, () => readlinkSync(link)),
+  list: (directory) => resultOr(undefined, () => readdirSync(directory, { withFileTypes: true })),
+  isEmpty: (directory) =>
+    resultOr(false, () => {
       const opened = opendirSync(directory, { bufferSize: 1 });
       try {
         return opened.readSync() === null;
       } finally {
         opened.closeSync();
       }
-    } catch {
-      return false;
-    }
-  },
+    }),
   canCreateIn(directory) {
     try {
       accessSync(directory, constants.W_OK);
       return true;
     } catch (error) {
-      return (error as NodeJS.ErrnoException).code !== "EROFS" && isOwner(directory);
+      const isOwner = () => lstatSync(directory).uid === process.geteuid?.();
+      return (error as NodeJS.ErrnoException).code !== "EROFS" && resultOr(false, isOwner);
     }
   },
   text(file) {
     let fd: number | undefined;
     try {
-      // A pipe has nobody at its other end.
+      // The other end of a pipe is missing.
       fd = openSync(
         file,
         constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW | constants.O_NOCTTY,
@@ -110,14 +97,6 @@ export const systemDisk: Disk = {
     }
   },
 };
-
-function isOwner(directory: string): boolean {
-  try {
-    return lstatSync(directory).uid === process.geteuid?.();
-  } catch {
-    return false;
-  }
-}
 
 function kindOf(stats: Stats): DiskEntry["kind"] {
   if (stats.isDirectory()) return "directory";

@@ -7,8 +7,8 @@ import { layersOf } from "./policy-layer.ts";
 import { hideDirectories, hidingPlaces, type ServerFiles } from "./server-files.ts";
 
 /**
- * What is wrong with a policy under which a client could, in time, reach a file of the server: as the end of a sentence
- * that begins with the name of the policy. Undefined if nothing is.
+ * Why a client under a policy could, in time, reach one of the server's own files: the end of a sentence that begins
+ * with the policy's name. Undefined if it cannot.
  */
 export function exposedFile(
   policy: SandboxPolicy,
@@ -16,12 +16,12 @@ export function exposedFile(
   { disk, walk }: { disk: Disk; walk: PathWalk },
 ): string | undefined {
   const maps = layersOf(policy, walk, disk).map(({ access }) => access);
-  const given = weakest(maps);
+  const granted = weakest(maps);
   for (const path of [...hiddenPaths, ...socketPaths, ...trustedPaths]) {
-    const directory = writablePlace(path, given, walk);
+    const directory = writablePlace(path, granted, walk);
     if (directory !== undefined)
       return (
-        `makes ${directory} writable, and with it a file of the server itself, ${path}: ` +
+        `makes ${directory} writable, including the server's own file ${path}: ` +
         "move the file to a directory that stays read-only, or make other directories writable"
       );
   }
@@ -31,8 +31,8 @@ export function exposedFile(
   const shown = places.find(({ directory, file }) => file !== undefined && left.at(directory) !== "deny");
   return (
     shown &&
-    `shows ${shown.directory}, and with it a file of the server itself, ${shown.path}: ` +
-      "move the file to a directory of its own, which sandboxes hide"
+    `shows ${shown.directory}, including the server's own file ${shown.path}: ` +
+      "move the file to its own directory, which sandboxes hide"
   );
 }
 
@@ -45,8 +45,8 @@ export function isWritable(policy: SandboxPolicy, directory: string): boolean {
 /** The rule that makes something on the way to a path replaceable. */
 function writablePlace(path: string, access: AccessMap, walk: PathWalk): string | undefined {
   const { path: end, links } = walk.follow(path);
-  const place = [...links.map((link) => link.path), end]
+  const writable = [...links.map((link) => link.path), end]
     .flatMap((name) => [parentOf(name), name])
     .find((name) => access.at(name) === "write");
-  return place && access.deciding(place);
+  return writable && access.deciding(writable);
 }

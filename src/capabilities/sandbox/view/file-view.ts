@@ -1,9 +1,9 @@
 /**
- * What the file system looks like inside a sandbox: a root, and what is mounted over it, in this order. Paths contain
- * no symbolic links, except the path of a `link` itself.
+ * The file system as seen inside a sandbox: a root, and mounts over it, in this order. Paths contain no symbolic links,
+ * except the path of a `link` itself.
  */
 export interface FileView {
-  /** `empty` has only what is mounted; the others show the whole disk. */
+  /** `empty` contains only the mounts; the others show the whole disk. */
   readonly root: "empty" | "readOnly" | "writable";
   readonly mounts: readonly ViewMount[];
   /** Device and inode of everything that is mounted or hidden, so that replacing it is noticed. */
@@ -20,7 +20,7 @@ export type ViewMount =
   /** A symbolic link below an `empty` root, such as /bin. */
   | { readonly kind: "link"; readonly path: string; readonly target: string };
 
-/** Whether a sandbox that was started with one view may serve the other. */
+/** Whether a sandbox that was started with one view can serve the other. */
 export function sameView(one: FileView, other: FileView): boolean {
   return (
     one.root === other.root &&

@@ -7,7 +7,7 @@ import type { PathWalk } from "./path-walk.ts";
 export interface GlobScan {
   readonly walk: PathWalk;
   readonly disk: Disk;
-  /** What the scans of one view may cost together. */
+  /** Shared by all scans of one view. */
   readonly budget: ScanBudget;
   readonly maxDepth: number;
   /** Whether a directory is worth searching: nothing in it may be visible anyway. */
@@ -74,14 +74,14 @@ export function* scanGlob(
   const start = walk.follow(base);
   if (start.kind === "closed") return [start.path];
   if (start.kind !== "directory") return [];
-  const found: string[] = [];
+  const matches: string[] = [];
   const steps: Step[] = [{ directory: start.path, depth: 1, positions: reach(names, 0) }];
   for (let step = steps.pop(); step !== undefined; step = steps.pop()) {
     const { directory, depth, positions } = step;
     if (!scan.isVisible(directory)) continue;
     const children = disk.list(directory);
     if (children === undefined) {
-      found.push(directory);
+      matches.push(directory);
       continue;
     }
     budget.spend(children.length + 1, pattern);
@@ -94,24 +94,24 @@ export function* scanGlob(
       const isDirectory = child.isDirectory();
       if (next.length === 0 || (!isMatch && !isDirectory)) continue;
       const path = childOf(directory, name);
-      // Names that are not UTF-8 cannot be found again by their text: nothing has it, or something else does.
+      // Names that are not UTF-8 cannot be found by their text: it matches nothing, or something else.
       if (name.includes(NO_TEXT) && (walk.entryAt(path) === undefined || shared.has(name)))
         throw new SandboxRefusal(
           `unreadable glob \`${pattern}\` cannot hide a file in ${directory} whose name is not UTF-8; rename it`,
         );
       if (isMatch) {
         const { kind, path: real } = walk.follow(path);
-        if (kind === "file" || kind === "directory" || kind === "closed") found.push(real);
+        if (kind === "file" || kind === "directory" || kind === "closed") matches.push(real);
       }
       if (isDirectory && depth < maxDepth && (!isMatch || scan.hasRulesBelow(path)))
         steps.push({ directory: path, depth: depth + 1, positions: next });
     }
     yield;
   }
-  return found;
+  return matches;
 }
 
-/** Texts that two names have, of which one at least is not UTF-8. */
+/** Texts that two names share, at least one of which is not UTF-8. */
 function sharedNames(children: readonly { readonly name: string }[]): ReadonlySet<string> {
   const seen = new Set<string>();
   const shared = new Set<string>();
@@ -123,7 +123,7 @@ function sharedNames(children: readonly { readonly name: string }[]): ReadonlySe
   return shared;
 }
 
-/** A position, and those that can be reached without a name. */
+/** A position, and all positions reachable from it without consuming a name. */
 function reach(names: GlobPattern["names"], position: number): number[] {
   return names[position] === "anyDepth" ? [position, ...reach(names, position + 1)] : [position];
 }

@@ -2,7 +2,7 @@ import { SandboxRefusal } from "../policy/sandbox-policy.ts";
 import type { Disk, DiskEntry } from "./disk.ts";
 import { childOf, parentOf } from "./path-names.ts";
 
-/** Where a path leads, with all links followed. */
+/** Target of a path, with all links followed. */
 export interface Destination {
   /**
    * `missing`: `path` is the first name on the way that does not exist. `blocked`: `path` is a file where a directory
@@ -12,7 +12,7 @@ export interface Destination {
   readonly path: string;
   /** Whether the whole path was followed: no names are left. */
   readonly isWhole: boolean;
-  /** What the whole path stands for, whether it exists or not. */
+  /** The real path that the whole path stands for, whether it exists or not. */
   readonly whole: string;
   /** The links on the way, at their own real paths. */
   readonly links: readonly CrossedLink[];
@@ -21,7 +21,7 @@ export interface Destination {
 export interface CrossedLink {
   readonly path: string;
   readonly target: string;
-  /** Whether it stands for the end of the path, not for a directory on the way. */
+  /** Whether it is the last name of the path, not a directory on the way. */
   readonly isLast: boolean;
 }
 

@@ -11,7 +11,6 @@ import {
   type SandboxPolicy,
   SandboxRefusal,
 } from "../policy/sandbox-policy.ts";
-import { SYSTEM_DIRECTORIES } from "./system-directories.ts";
 
 /** One set of rules, with real paths. */
 export interface PolicyLayer {
@@ -33,18 +32,30 @@ export interface Crossing {
   readonly destination: Destination;
 }
 
-/** These are made anew in every sandbox, so that no rule applies to them. */
+/** Every sandbox creates these anew, so rules do not apply to them. */
 const OWN_DIRECTORIES = ["/dev", "/proc"];
-/** Also made anew, but what a rule names in it is ordinary, and mounted there. */
+/** Also created anew, but paths below it that a rule names are ordinary, and mounted there. */
 const SHARED_MEMORY = "/dev/shm";
 
-/** Whether a path belongs to what every sandbox makes anew. */
+/** Whether a path belongs to what every sandbox creates anew. */
 export function isOwn(path: string): boolean {
   if (isBelow(path, SHARED_MEMORY)) return false;
   return OWN_DIRECTORIES.some((own) => path === own || isBelow(path, own));
 }
 
-/** More rules cannot be needed for as many mounts as a sandbox can have. */
+/** Directories that programs need to run. Missing ones are left out. */
+export const SYSTEM_DIRECTORIES = [
+  "/bin",
+  "/etc",
+  "/lib",
+  "/lib64",
+  "/nix/store",
+  "/run/current-system/sw",
+  "/sbin",
+  "/usr",
+];
+
+/** A sandbox cannot have more mounts than this many rules need. */
 const MAX_RULES = 1000;
 /** For a policy without rules. */
 const EVERYTHING: FileRules = {
@@ -68,7 +79,7 @@ class LayerBuilder {
   readonly #access = new AccessMap();
   readonly #missing: string[] = [];
   readonly #crossings: Crossing[] = [];
-  /** What must stay as it is if it would be writable. */
+  /** Paths that must not change even if they would be writable. */
   readonly #pinned: string[] = [];
 
   constructor(walk: PathWalk, disk: Disk) {
@@ -79,7 +90,7 @@ class LayerBuilder {
   build({ rules, systemDirectories, globScanMaxDepth = Number.POSITIVE_INFINITY }: FileRules): PolicyLayer {
     const patterns: PolicyLayer["patterns"][number][] = [];
     const roots = new Set<string>();
-    /** Paths with a rule of their own, which their name does not protect. */
+    /** Paths with their own rule, which their name does not protect. */
     const named = new Set<string>();
     for (const rule of rules) {
       if (rule.kind === "glob") {
@@ -91,7 +102,7 @@ class LayerBuilder {
       const { kind, path, isWhole, links } = this.#apply(rule.path, rule.access);
       if (rule.followed !== undefined && links[0] !== undefined)
         throw new SandboxRefusal(
-          `${links[0].path} has become a symbolic link since the policy was read that gives access to ${rule.path}`,
+          `${links[0].path} has become a symbolic link since the server read the policy that gives access to ${rule.path}`,
         );
       if (isWhole) named.add(path);
       if (rule.access === "write" && kind === "directory" && path !== "/") roots.add(path);
@@ -113,12 +124,12 @@ class LayerBuilder {
     else if (kind === "missing" && access !== "write") this.#missing.push(real);
     // A file where a directory should be: while it is mounted, nothing can take its place.
     else if (kind === "blocked" && access !== "write") this.#pinned.push(real);
-    // While it is hidden, nobody can open it by changing its mode.
+    // While it is hidden, it cannot be opened by changing its mode.
     else if (kind === "closed" && access === "deny") this.#access.add(real, "deny");
     return destination;
   }
 
-  /** Only takes access away: what `.git` points to is the choice of whoever wrote it. */
+  /** Only takes access away: the author of `.git` chooses what it points to. */
   #protect(root: string, named: ReadonlySet<string>): void {
     if (this.#access.own(root) !== "write") return;
     for (const path of protectedPaths(root, this.#walk, this.#disk)) {
@@ -131,7 +142,7 @@ class LayerBuilder {
     }
   }
 
-  /** They add to what the rules show, and change nothing that the rules decide. */
+  /** Adds directories to those that rules show, without changing what the rules decide. */
   #showSystemDirectories(): void {
     const rootAccess = this.#access.at("/");
     const shown = SYSTEM_DIRECTORIES.map((path) => ({ path, destination: this.#walk.follow(path) })).filter(

@@ -2,7 +2,7 @@ import type { Disk } from "./disk.ts";
 import { childOf } from "./path-names.ts";
 import type { PathWalk } from "./path-walk.ts";
 
-/** What decides how later, unconfined programs behave is read-only in every writable root. */
+/** Names that decide how later, unconfined programs behave; they are read-only in every writable root. */
 const PROTECTED_NAMES = [".git", ".agents", ".codex", ".aws"];
 
 export function isProtectedName(path: string): boolean {

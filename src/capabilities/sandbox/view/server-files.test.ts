@@ -1,7 +1,14 @@
 import { homedir } from "node:os";
 import { describe, expect, it, vi } from "vitest";
 import { FakeDisk, type Tree } from "../../../../test/fixtures/fake-disk.ts";
-import { FULL, look, path, policy, READ_ALL, shown } from "../../../../test/fixtures/sandbox-policies.ts";
+import {
+  FULL,
+  viewLines,
+  path,
+  policy,
+  READ_ALL,
+  shown,
+} from "../../../../test/fixtures/sandbox-policies.ts";
 import { narrow, type FileRule } from "../policy/sandbox-policy.ts";
 import { exposedFile } from "./exposed-file.ts";
 import { PathWalk } from "./path-walk.ts";
@@ -31,8 +38,8 @@ describe("a file of the server", () => {
 
   it("is hidden with its directory in every policy, so that nothing that takes its place can be seen", () => {
     for (const file of ["/conf/table", "/conf/later"]) {
-      expect(look([READ_ALL], tree, [file])).toEqual(["readOnly", "hiddenDirectory /conf"]);
-      expect(look([path("/", "write")], tree, [file])).toEqual(["writable", "hiddenDirectory /conf"]);
+      expect(viewLines([READ_ALL], tree, [file])).toEqual(["readOnly", "hiddenDirectory /conf"]);
+      expect(viewLines([path("/", "write")], tree, [file])).toEqual(["writable", "hiddenDirectory /conf"]);
     }
     const files = { hiddenPaths: ["/conf/table"] };
     const unrestricted = { files: "unrestricted", network: "enabled" } as const;
@@ -47,7 +54,7 @@ describe("a file of the server", () => {
       live: { key: { link: "../archive/..data/key1" }, other: "" },
       archive: { "..data": { link: "v1" }, v1: { key1: "" } },
     };
-    expect(look([READ_ALL], linked, ["/live/key"])).toEqual([
+    expect(viewLines([READ_ALL], linked, ["/live/key"])).toEqual([
       "readOnly",
       "hiddenDirectory /archive/v1",
       "hiddenDirectory /live",
@@ -57,7 +64,7 @@ describe("a file of the server", () => {
   it("leaves directories beside it to the rules that name them, and no files", () => {
     const rules = [READ_ALL, path("/conf/sub", "write"), path("/conf/table", "read")];
     const named = { ...tree, conf: { table: "t", sub: { ...FULL } } };
-    expect(look(rules, named, ["/conf/table"])).toEqual([
+    expect(viewLines(rules, named, ["/conf/table"])).toEqual([
       "readOnly",
       "hiddenDirectory /conf",
       "writable /conf/sub",
@@ -70,7 +77,7 @@ describe("a file of the server", () => {
 
   it("whose directory a client names is hidden with its copies, locks and predecessors alone", () => {
     const project = { ws: { ...FULL, log: "", "log.old": "", "log.1": "", logs: "", src: {} } };
-    expect(look([READ_ALL, path("/ws", "write")], project, ["/ws/log"])).toEqual([
+    expect(viewLines([READ_ALL, path("/ws", "write")], project, ["/ws/log"])).toEqual([
       "readOnly",
       "writable /ws",
       "readOnly /ws/.agents",
@@ -81,7 +88,9 @@ describe("a file of the server", () => {
       "hiddenFile /ws/log.1",
       "hiddenFile /ws/log.old",
     ]);
-    expect(look([READ_ALL, path("/ws", "write")], project, ["/ws/later"])).toContain("absentFile /ws/later");
+    expect(viewLines([READ_ALL, path("/ws", "write")], project, ["/ws/later"])).toContain(
+      "absentFile /ws/later",
+    );
   });
 
   it("stays hidden with its directory if only the client names that, and not the operator", () => {
@@ -98,26 +107,26 @@ describe("a file of the server", () => {
     (file) => {
       const around = { etc: {}, tmp: {}, var: { tmp: {} }, run: {}, ...treeWith(file) };
       const shared = { ...around, ...(file.startsWith("/var") ? { var: { tmp: {}, table: "" } } : {}) };
-      expect(look([READ_ALL], shared, [file])).toEqual(["readOnly", `hiddenFile ${file}`]);
+      expect(viewLines([READ_ALL], shared, [file])).toEqual(["readOnly", `hiddenFile ${file}`]);
     },
   );
 
   it("that the server names as a directory is hidden whatever is granted below it", () => {
     const rules = [path("/", "write"), path("/conf", "write"), path("/conf/sub", "write")];
-    expect(look(rules, tree, ["/conf"])).toEqual(["writable", "hiddenDirectory /conf"]);
+    expect(viewLines(rules, tree, ["/conf"])).toEqual(["writable", "hiddenDirectory /conf"]);
   });
 
   it("cannot be replaced by way of a writable link to its directory", () => {
     const around = { ...tree, ws: { ...FULL, conf: { link: "/conf" } }, x: { link: "/" } };
     for (const file of ["/ws/conf/table", "/x/ws/conf/table"])
-      expect(() => look([READ_ALL, path("/ws", "write")], around, [file])).toThrow(
-        "a file of the server itself is reached by the writable symlink /ws/conf",
+      expect(() => viewLines([READ_ALL, path("/ws", "write")], around, [file])).toThrow(
+        "the server's own file is reachable through the writable symlink /ws/conf",
       );
-    expect(look([READ_ALL], around, ["/ws/conf/table"])).toContain("hiddenDirectory /conf");
+    expect(viewLines([READ_ALL], around, ["/ws/conf/table"])).toContain("hiddenDirectory /conf");
   });
 
   it("whose directory does not exist yet keeps the name of that", () => {
-    expect(look([READ_ALL, path("/ws", "write")], tree, ["/ws/a/b/key"])).toContain("absent /ws/a");
+    expect(viewLines([READ_ALL, path("/ws", "write")], tree, ["/ws/a/b/key"])).toContain("absent /ws/a");
   });
 
   it("that is a socket is hidden by itself", () => {
@@ -171,16 +180,14 @@ describe("the policy of an operator", () => {
         ["/ws", "/ws/table"],
         ["/ws", "/ws/conf/table"],
       ] as const)
-        expect(wrong(rule, file)).toBe(
-          `makes ${rule} writable, and with it a file of the server itself, ${file}`,
-        );
+        expect(wrong(rule, file)).toBe(`makes ${rule} writable, including the server's own file ${file}`);
       expect(wrong("/conf/sub", "/conf/table")).toBeUndefined();
       expect(wrong("/ws", "/conf/table")).toBeUndefined();
     },
   );
 
   it("shows no directory that holds one and cannot be hidden", () => {
-    const etc = "shows /etc, and with it a file of the server itself, /etc/table: ";
+    const etc = "shows /etc, including the server's own file /etc/table: ";
     expect(fault([READ_ALL], { hiddenPaths: ["/etc/table"] })).toContain(etc);
     expect(fault([path("/conf", "read")], { hiddenPaths: ["/conf/table"] })).toContain("shows /conf");
     expect(fault([path("/ws", "read")], { hiddenPaths: ["/etc/table", "/conf/table"] })).toBeUndefined();

@@ -1,10 +1,10 @@
 import { homedir, tmpdir } from "node:os";
+import { resultOr } from "../../../native/result-or.ts";
 import type { AccessMap } from "./access-map.ts";
 import { isBelow, parentOf } from "./path-names.ts";
 import { systemDisk } from "./disk.ts";
 import { PathWalk } from "./path-walk.ts";
-import { isOwn } from "./policy-layer.ts";
-import { SYSTEM_DIRECTORIES } from "./system-directories.ts";
+import { isOwn, SYSTEM_DIRECTORIES } from "./policy-layer.ts";
 
 /** The files of the server that makes a sandbox, as absolute paths. */
 export interface ServerFiles {
@@ -17,13 +17,13 @@ export interface ServerFiles {
   readonly maskedPaths?: readonly string[];
   /** Hidden by themselves: nothing takes their place while the server runs. */
   readonly socketPaths?: readonly string[];
-  /** Anybody may read them, but whoever writes them decides whom the server admits, or trusts. */
+  /** Anyone may read them, but writing them decides which clients the server admits or trusts. */
   readonly trustedPaths?: readonly string[];
 }
 
-/** Where a file of the server is, or would be. */
+/** Location of a server's own file, whether or not it exists. */
 export interface HidingPlace {
-  /** As the server knows it. */
+  /** The path that the server was given. */
   readonly path: string;
   readonly directory: string;
   /** The file in the directory. Undefined: the server hides the whole directory, whatever its rules are. */
@@ -35,7 +35,7 @@ export interface HidingPlace {
 /** Hiding one of these, or a directory above it, would break what runs inside. */
 const SHARED_DIRECTORIES = [...SYSTEM_DIRECTORIES, "/dev/shm", "/run", "/tmp", "/var/tmp"];
 
-/** Where these paths lead, and the links there that stand for them: a file can take the place of a link, too. */
+/** The targets of these paths, and the links on the way to them, because a file can replace a link, too. */
 export function hidingPlaces(paths: readonly string[], walk: PathWalk): HidingPlace[] {
   if (paths.length === 0) return [];
   const shared = sharedDirectories(walk);
@@ -55,14 +55,16 @@ function placesOf(paths: readonly string[], walk: PathWalk): FilePlace[] {
 }
 
 function sharedDirectories(walk: PathWalk): string[] {
-  return [...SHARED_DIRECTORIES, tmpdir(), ...homes()].map((path) => walk.follow(path).path);
+  // A user may have no home.
+  const homes = resultOr([], () => [homedir()]);
+  return [...SHARED_DIRECTORIES, tmpdir(), ...homes].map((path) => walk.follow(path).path);
 }
 
 function isSharedPlace({ directory, file }: FilePlace, shared: readonly string[]): boolean {
   return file !== undefined && shared.some((needed) => needed === directory || isBelow(needed, directory));
 }
 
-/** Whether a real path is, or may be, what every sandbox hides. */
+/** Whether a real path is, or may be, hidden in every sandbox. */
 export function isHidden(
   path: string,
   { hiddenPaths, maskedPaths = [], socketPaths = [] }: ServerFiles,
@@ -73,18 +75,10 @@ export function isHidden(
   const around = placesOf([...hiddenPaths, ...maskedPaths], walk).filter(
     ({ directory }) => path === directory || isBelow(path, directory),
   );
-  // Asked for every small file that is read, almost none of which is near a file of the server.
+  // Called for every small file that is read; hardly any is near a server's own file.
   if (around.length === 0) return false;
   const shared = sharedDirectories(walk);
   return around.some((place) => !isSharedPlace(place, shared) || namesOf(place.file, [path]).length > 0);
-}
-
-function homes(): string[] {
-  try {
-    return [homedir()];
-  } catch {
-    return []; // This user has none.
-  }
 }
 
 /** Secrets and records that sandboxes can hide only one by one, as they are when a sandbox starts. */

@@ -3,7 +3,7 @@ import { FakeDisk, type Tree } from "../../../../test/fixtures/fake-disk.ts";
 import {
   deny,
   FULL,
-  look,
+  viewLines,
   path,
   policy,
   READ_ALL,
@@ -15,7 +15,7 @@ import { viewOf } from "./view-of.ts";
 
 describe("the view of a policy", () => {
   it("makes a writable root writable, except its protected names", () => {
-    expect(look([READ_ALL, path("/ws", "write")], { ws: { ...FULL, src: {} } })).toEqual([
+    expect(viewLines([READ_ALL, path("/ws", "write")], { ws: { ...FULL, src: {} } })).toEqual([
       "readOnly",
       "writable /ws",
       "readOnly /ws/.agents",
@@ -26,7 +26,7 @@ describe("the view of a policy", () => {
   });
 
   it("reserves protected names that do not exist, or are empty directories", () => {
-    expect(look([READ_ALL, path("/ws", "write")], { ws: { ".git": {}, ".agents": "a file" } })).toEqual([
+    expect(viewLines([READ_ALL, path("/ws", "write")], { ws: { ".git": {}, ".agents": "a file" } })).toEqual([
       "readOnly",
       "writable /ws",
       "readOnly /ws/.agents",
@@ -52,7 +52,7 @@ describe("the view of a policy", () => {
 
   it("leaves a protected name alone if a rule names it", () => {
     const rules = [path("/ws", "write"), path("/ws/.git", "write"), path("/ws/.codex", "write")];
-    expect(look(rules, { ws: { ...FULL, ".git": FULL, ".codex": FULL } })).toEqual([
+    expect(viewLines(rules, { ws: { ...FULL, ".git": FULL, ".codex": FULL } })).toEqual([
       "empty",
       "writable /ws",
       "readOnly /ws/.agents",
@@ -65,19 +65,19 @@ describe("the view of a policy", () => {
   });
 
   it("protects a name even if a rule names something missing below it", () => {
-    expect(look([path("/ws", "write"), path("/ws/.git/hooks", "write")], { ws: {} })).toContain(
+    expect(viewLines([path("/ws", "write"), path("/ws/.git/hooks", "write")], { ws: {} })).toContain(
       "absent /ws/.git",
     );
   });
 
   it("does not protect names in the root directory", () => {
-    expect(look([path("/", "write")], { ".git": { HEAD: "" } })).toEqual(["writable"]);
+    expect(viewLines([path("/", "write")], { ".git": { HEAD: "" } })).toEqual(["writable"]);
   });
 
   it("keeps what contains something hidden from being renamed, by mounting it on itself", () => {
     const tree = { ws: { ...FULL, a: { b: { secret: "" } } } };
     const rules = [READ_ALL, path("/ws", "write"), path("/ws/a/b/secret", "deny")];
-    expect(look(rules, tree).filter((line) => !line.includes("/."))).toEqual([
+    expect(viewLines(rules, tree).filter((line) => !line.includes("/."))).toEqual([
       "readOnly",
       "writable /ws",
       "writable /ws/a",
@@ -89,52 +89,50 @@ describe("the view of a policy", () => {
   it("lets the more specific rule win", () => {
     const tree = { a: { ...FULL, b: { ...FULL, c: { d: "secret", e: "" } } } };
     const rules = [READ_ALL, path("/a", "write"), path("/a/b", "deny"), path("/a/b/c", "read")];
-    expect(look([...rules, path("/a/b/c/d", "deny")], tree).filter((line) => !line.includes("/."))).toEqual([
-      "readOnly",
-      "writable /a",
-      "hiddenDirectory /a/b",
-      "readOnly /a/b/c",
-      "hiddenFile /a/b/c/d",
-    ]);
+    expect(
+      viewLines([...rules, path("/a/b/c/d", "deny")], tree).filter((line) => !line.includes("/.")),
+    ).toEqual(["readOnly", "writable /a", "hiddenDirectory /a/b", "readOnly /a/b/c", "hiddenFile /a/b/c/d"]);
   });
 
   it("lets deny win over write, and write over read, for the same path", () => {
     const tree = { a: "", b: "", c: "" };
     const rules = [path("/a", "write"), path("/a", "deny"), path("/b", "read"), path("/b", "write")];
-    expect(look([READ_ALL, ...rules], tree)).toEqual(["readOnly", "hiddenFile /a", "writable /b"]);
+    expect(viewLines([READ_ALL, ...rules], tree)).toEqual(["readOnly", "hiddenFile /a", "writable /b"]);
   });
 
   it("shows nothing without a rule, and mounts only what differs from its surroundings", () => {
-    expect(look([], { a: "" })).toEqual(["empty"]);
+    expect(viewLines([], { a: "" })).toEqual(["empty"]);
     expect(
-      look([path("/a", "read"), path("/a/b", "read"), path("/x", "deny")], { a: { b: {} }, x: "" }),
+      viewLines([path("/a", "read"), path("/a/b", "read"), path("/x", "deny")], { a: { b: {} }, x: "" }),
     ).toEqual(["empty", "readOnly /a"]);
   });
 
   it("ignores write rules for missing paths, and reserves the first missing name of others", () => {
     const tree = { ws: FULL };
-    expect(look([READ_ALL, path("/new", "write")], tree)).toEqual(["readOnly"]);
-    expect(look([READ_ALL, path("/new", "deny"), path("/other", "read")], tree)).toEqual(["readOnly"]);
-    expect(look([path("/ws", "write"), path("/ws/a/b/c", "deny"), path("/ws/d", "read")], tree)).toEqual(
+    expect(viewLines([READ_ALL, path("/new", "write")], tree)).toEqual(["readOnly"]);
+    expect(viewLines([READ_ALL, path("/new", "deny"), path("/other", "read")], tree)).toEqual(["readOnly"]);
+    expect(viewLines([path("/ws", "write"), path("/ws/a/b/c", "deny"), path("/ws/d", "read")], tree)).toEqual(
       expect.arrayContaining(["absent /ws/a", "absent /ws/d"]),
     );
   });
 
   it("pins a file that stands where a rule expects a directory, without making it readable", () => {
-    expect(look([path("/ws", "write"), path("/ws/file/x", "deny")], { ws: { ...FULL, file: "" } })).toContain(
-      "readOnly /ws/file",
-    );
-    expect(look([path("/file/x", "deny")], { file: "" })).toEqual(["empty"]);
+    expect(
+      viewLines([path("/ws", "write"), path("/ws/file/x", "deny")], { ws: { ...FULL, file: "" } }),
+    ).toContain("readOnly /ws/file");
+    expect(viewLines([path("/file/x", "deny")], { file: "" })).toEqual(["empty"]);
   });
 
-  it("ignores rules for what every sandbox makes anew", () => {
+  it("ignores rules for what every sandbox creates anew", () => {
     const tree = { dev: { shm: {} }, proc: { "1": {} } };
-    expect(look([READ_ALL, path("/proc", "write"), path("/dev/shm", "write")], tree)).toEqual(["readOnly"]);
+    expect(viewLines([READ_ALL, path("/proc", "write"), path("/dev/shm", "write")], tree)).toEqual([
+      "readOnly",
+    ]);
   });
 
   it("shows what a rule names in shared memory", () => {
     const tree = { dev: { shm: { ws: FULL } } };
-    expect(look([READ_ALL, path("/dev/shm/ws", "write")], tree)).toContain("writable /dev/shm/ws");
+    expect(viewLines([READ_ALL, path("/dev/shm/ws", "write")], tree)).toContain("writable /dev/shm/ws");
   });
 
   it("shows system directories, and the links to them, below an empty root", () => {
@@ -153,12 +151,15 @@ describe("symbolic links", () => {
   const tree = { home: { ws: { link: "../data/ws" } }, data: { ws: { ...FULL, f: "" }, other: { f: "" } } };
 
   it("lead a rule to their target", () => {
-    expect(look([READ_ALL, path("/home/ws/f", "deny")], tree)).toEqual(["readOnly", "hiddenFile /data/ws/f"]);
-    expect(look([READ_ALL, path("/home/ws", "write")], tree)).toContain("writable /data/ws");
+    expect(viewLines([READ_ALL, path("/home/ws/f", "deny")], tree)).toEqual([
+      "readOnly",
+      "hiddenFile /data/ws/f",
+    ]);
+    expect(viewLines([READ_ALL, path("/home/ws", "write")], tree)).toContain("writable /data/ws");
   });
 
   it("exist inside if nothing else shows them", () => {
-    expect(look([path("/home/ws", "read")], tree)).toEqual([
+    expect(viewLines([path("/home/ws", "read")], tree)).toEqual([
       "empty",
       "readOnly /data/ws",
       "link /home/ws -> ../data/ws",
@@ -170,27 +171,27 @@ describe("symbolic links", () => {
     ["deny", "deny-read"],
     ["write", "writable"],
   ] as const)("are refused for %s where they could be replaced from inside", (access, words) => {
-    expect(() => look([READ_ALL, path("/home", "write"), path("/home/ws", access)], tree)).toThrow(
+    expect(() => viewLines([READ_ALL, path("/home", "write"), path("/home/ws", access)], tree)).toThrow(
       `cannot enforce sandbox ${words} path /home/ws because it crosses writable symlink /home/ws`,
     );
   });
 
   it("may be writable if they add no access", () => {
-    expect(look([path("/home", "write"), path("/data", "write"), path("/home/ws", "write")], tree)).toContain(
-      "writable /data",
-    );
+    expect(
+      viewLines([path("/home", "write"), path("/data", "write"), path("/home/ws", "write")], tree),
+    ).toContain("writable /data");
   });
 
   it("cannot stand for a protected name", () => {
     const repository = { ws: { ".git": { link: "/elsewhere" } }, elsewhere: { HEAD: "" } };
-    expect(() => look([READ_ALL, path("/ws", "write")], repository)).toThrow(
+    expect(() => viewLines([READ_ALL, path("/ws", "write")], repository)).toThrow(
       "cannot enforce sandbox read-only path /ws/.git because it crosses writable symlink /ws/.git",
     );
   });
 
   it("that run in a circle are refused", () => {
     const circle = { a: { link: "b" }, b: { link: "a" } };
-    expect(() => look([path("/a", "read")], circle)).toThrow("too many symbolic links");
+    expect(() => viewLines([path("/a", "read")], circle)).toThrow("too many symbolic links");
   });
 });
 
@@ -208,14 +209,14 @@ describe("worktrees", () => {
       path("/repo/worktrees", "write"),
       path("/repo/hooks", "write"),
     ];
-    expect(look(rules, tree)).toEqual(
+    expect(viewLines(rules, tree)).toEqual(
       expect.arrayContaining(["readOnly /repo/worktrees/x", "readOnly /wt/.git"]),
     );
   });
 
   it("cannot make anything readable", () => {
     const hostile = { ...tree, wt: { ...FULL, ".git": "gitdir: /secret\n" } };
-    expect(look([path("/wt", "write")], hostile).join()).not.toContain("secret");
+    expect(viewLines([path("/wt", "write")], hostile).join()).not.toContain("secret");
   });
 });
 

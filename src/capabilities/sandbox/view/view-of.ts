@@ -66,7 +66,7 @@ function* viewSteps(
   const view = assemble({ access, missing, missingFiles, links, walk, disk });
   if (view.mounts.length > MAX_MOUNTS)
     throw new SandboxRefusal(
-      `a sandbox has at most ${MAX_MOUNTS} places with rules or matches of their own, this one would have ` +
+      `a sandbox has at most ${MAX_MOUNTS} mounts, and this one would need ` +
         `${view.mounts.length}; deny directories instead of single files`,
     );
   return view;
@@ -89,12 +89,7 @@ function refuseWritableLink({ path, access, destination }: Crossing, map: Access
 /** For a directory that cannot be hidden: what belongs to the file now. */
 function hideByName(
   file: string,
-  {
-    access,
-    walk,
-    disk,
-    missingFiles,
-  }: Pick<ViewParts, "access" | "walk" | "disk"> & { missingFiles: string[] },
+  { access, walk, disk, missingFiles }: Omit<ViewParts, "missing" | "links">,
 ): void {
   if (walk.entryAt(file) === undefined) missingFiles.push(file);
   const directory = parentOf(file);
@@ -108,7 +103,7 @@ function hideByName(
 /** Hides sockets, protects what others may read, and reserves the directories of files that do not exist yet. */
 function keepInPlace(
   { hiddenPaths, maskedPaths = [], socketPaths = [], trustedPaths = [] }: ServerFiles,
-  { access, walk, missing }: { access: AccessMap; walk: PathWalk; missing: string[] },
+  { access, walk, missing }: Pick<ViewParts, "access" | "walk" | "missing">,
 ): void {
   for (const path of socketPaths) {
     const { kind, path: real } = walk.follow(path);
@@ -134,7 +129,7 @@ function refuseReplaceable(links: readonly CrossedLink[], map: AccessMap): void 
   const link = links.find((crossed) => map.at(parentOf(crossed.path)) === "write");
   if (link === undefined) return;
   throw new SandboxRefusal(
-    `cannot enforce a sandbox in which a file of the server itself is reached by the writable symlink ${link.path}`,
+    `cannot enforce a sandbox in which the server's own file is reachable through the writable symlink ${link.path}`,
   );
 }
 
@@ -148,19 +143,17 @@ function* hideMatches(
   const isVisible = (directory: string) => !isOwn(directory) && access.shows(directory);
   const hasRulesBelow = (directory: string) =>
     [...access.paths()].some((path) => access.own(path) !== "deny" && isBelow(path, directory));
-  const found: string[] = [];
-  for (const { patterns } of layers)
-    for (const { text, glob, maxDepth } of patterns)
-      found.push(
-        ...(yield* scanGlob(text, glob, { walk, disk, budget, maxDepth, isVisible, hasRulesBelow })),
-      );
-  for (const path of found) if (!isOwn(path)) access.add(path, "deny");
+  const scan = { walk, disk, budget, isVisible, hasRulesBelow };
+  const matches: string[] = [];
+  for (const { text, glob, maxDepth } of layers.flatMap(({ patterns }) => patterns))
+    matches.push(...(yield* scanGlob(text, glob, { ...scan, maxDepth })));
+  for (const path of matches) if (!isOwn(path)) access.add(path, "deny");
 }
 
 interface ViewParts {
   readonly access: AccessMap;
-  readonly missing: readonly string[];
-  readonly missingFiles: readonly string[];
+  readonly missing: string[];
+  readonly missingFiles: string[];
   readonly links: readonly CrossedLink[];
   readonly walk: PathWalk;
   readonly disk: Disk;
@@ -211,13 +204,13 @@ const MAX_ANCHORS = 256;
  * be renamed: under another name, what they contain would be accessible the next time.
  */
 function anchors(mounts: ReadonlyMap<string, ViewMount>, access: AccessMap): Iterable<string> {
-  const found = new Set<string>();
+  const anchored = new Set<string>();
   for (const { kind, path } of mounts.values()) {
     if (kind === "writable" || kind === "link") continue;
-    for (let at = parentOf(path); at !== "/" && !mounts.has(at) && !found.has(at); at = parentOf(at)) {
-      if (access.at(at) !== "write" || found.size >= MAX_ANCHORS) break;
-      found.add(at);
+    for (let at = parentOf(path); at !== "/" && !mounts.has(at) && !anchored.has(at); at = parentOf(at)) {
+      if (access.at(at) !== "write" || anchored.size >= MAX_ANCHORS) break;
+      anchored.add(at);
     }
   }
-  return found;
+  return anchored;
 }

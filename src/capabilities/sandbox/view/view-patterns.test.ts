@@ -4,7 +4,7 @@ import { FakeDisk } from "../../../../test/fixtures/fake-disk.ts";
 import {
   deny,
   FULL,
-  look,
+  viewLines,
   path,
   policy,
   READ_ALL,
@@ -20,13 +20,13 @@ describe("patterns", () => {
   };
 
   it("hide what matches now", () => {
-    expect(look([READ_ALL, deny("/ws/**/*.env")], tree)).toEqual([
+    expect(viewLines([READ_ALL, deny("/ws/**/*.env")], tree)).toEqual([
       "readOnly",
       "hiddenFile /ws/a.env",
       "hiddenFile /ws/sub/b.env",
       "hiddenFile /ws/sub/deep/c.env",
     ]);
-    expect(look([READ_ALL, deny("/ws/sub/*")], tree)).toEqual([
+    expect(viewLines([READ_ALL, deny("/ws/sub/*")], tree)).toEqual([
       "readOnly",
       "hiddenFile /ws/sub/b.env",
       "hiddenDirectory /ws/sub/deep",
@@ -34,12 +34,12 @@ describe("patterns", () => {
   });
 
   it("hide what a matching link leads to", () => {
-    expect(look([READ_ALL, deny("/ws/l*")], tree)).toEqual(["readOnly", "hiddenDirectory /other"]);
+    expect(viewLines([READ_ALL, deny("/ws/l*")], tree)).toEqual(["readOnly", "hiddenDirectory /other"]);
   });
 
   it("win over rules for the same path, and lose to rules below", () => {
     const rules = [path("/ws/a.env", "write"), path("/ws/sub/deep", "read"), deny("/ws/[as]*")];
-    expect(look([READ_ALL, ...rules, deny("/ws/**/c.env")], tree)).toEqual([
+    expect(viewLines([READ_ALL, ...rules, deny("/ws/**/c.env")], tree)).toEqual([
       "readOnly",
       "hiddenFile /ws/a.env",
       "hiddenDirectory /ws/sub",
@@ -118,27 +118,29 @@ describe("patterns", () => {
   });
 
   it("without a wildcard deny that path, which need not exist", () => {
-    expect(look([path("/ws", "write"), deny("/ws/.env")], tree)).toContain("absent /ws/.env");
+    expect(viewLines([path("/ws", "write"), deny("/ws/.env")], tree)).toContain("absent /ws/.env");
   });
 
   it("are refused when there is too much to search", () => {
     const large = {
       ws: Object.fromEntries(Array.from({ length: 200_001 }, (_, index) => [`f${index}`, ""])),
     };
-    expect(() => look([READ_ALL, deny("/ws/**/*.env")], large)).toThrow("more than 200000 files to search");
+    expect(() => viewLines([READ_ALL, deny("/ws/**/*.env")], large)).toThrow(
+      "more than 200000 files to search",
+    );
   });
 
   it("are refused when there is too much to hide", () => {
     const many = { ws: Object.fromEntries(Array.from({ length: 1001 }, (_, index) => [`${index}.env`, ""])) };
-    expect(() => look([READ_ALL, deny("/ws/*.env")], many)).toThrow("this one would have 1001");
+    expect(() => viewLines([READ_ALL, deny("/ws/*.env")], many)).toThrow("this one would need 1001");
     const rules = Array.from({ length: 1000 }, () => path("/ws", "read"));
-    expect(() => look([READ_ALL, ...rules], many)).toThrow("a sandbox has at most 1000 rules");
+    expect(() => viewLines([READ_ALL, ...rules], many)).toThrow("a sandbox has at most 1000 rules");
   });
 
-  it("hide nothing of what every sandbox makes anew", () => {
+  it("hide nothing of what every sandbox creates anew", () => {
     const made = { dev: { null: "", shm: { ws: { "a.env": "" } } }, ws: { a: { link: "/dev/null" } } };
-    expect(look([READ_ALL, deny("/dev/*"), deny("/ws/*")], made)).toEqual(["readOnly"]);
-    expect(look([path("/dev/shm/ws", "write"), deny("/dev/shm/ws/*.env")], made)).toContain(
+    expect(viewLines([READ_ALL, deny("/dev/*"), deny("/ws/*")], made)).toEqual(["readOnly"]);
+    expect(viewLines([path("/dev/shm/ws", "write"), deny("/dev/shm/ws/*.env")], made)).toContain(
       "hiddenFile /dev/shm/ws/a.env",
     );
   });

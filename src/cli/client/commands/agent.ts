@@ -1,13 +1,12 @@
 import type { Command } from "commander";
-import { writeErr } from "../../shared/standard-streams.ts";
-import { endWith, type End } from "../outcome/end-with.ts";
-import { Failure, usageFailure } from "../outcome/failure.ts";
+import { defined } from "../../shared/defined.ts";
+import { print, writeErr } from "../../shared/standard-streams.ts";
+import { type End, setAction } from "../outcome/end-with.ts";
+import { Failure, usageFailure } from "../../shared/failure.ts";
 import { readBody } from "../fetching/request-body.ts";
-import { print } from "../print/output.ts";
 import { AgentActivity } from "../rows/agent-activity.ts";
 import { type AgentFlags, agentLimits, openAgentHost, withAgent } from "../rows/agent-flags.ts";
-import { type ModelFlags, modelOptions, withModel } from "../rows/model-flags.ts";
-import { tokenLine } from "../rows/token-line.ts";
+import { type ModelFlags, modelOptions, tokenLine, withModel } from "../rows/model-flags.ts";
 import { withTarget } from "../target/target-options.ts";
 import { untilInterrupted } from "../outcome/until-interrupted.ts";
 
@@ -16,9 +15,9 @@ interface AgentCommandFlags extends ModelFlags, AgentFlags {
 }
 
 const EXAMPLES = `
-The agent runs commands where -H or --url says, confined to the working directory unless --sandbox says otherwise, reads
-and writes files there, and can start an agent for each row of a CSV file. What it does is shown on stderr; its answer
-goes to stdout. It ends when the model has nothing more to do, and what it has started ends with it.
+The agent runs commands where -H or --url says, confined to the working directory unless --sandbox says otherwise. It
+reads and writes files there, and can start an agent for each row of a CSV file. Its steps are shown on stderr, its
+answer goes to stdout. It ends when the model has nothing more to do; everything it started ends with it.
 
 The status is 0 if the model ended its turn, 1 if the endpoint failed or a limit was reached, 2 for a mistake in the
 command line, and 130 after Ctrl-C.
@@ -35,50 +34,40 @@ Examples:
 export function define(program: Command): void {
   const command = program
     .command("agent")
-    .summary("let a language model do a task with commands and files")
-    .description("Let an agent of a language model do a task with commands, files and agents of its own.")
+    .summary("have a language model carry out a task with commands and files")
+    .description(
+      "Have a language model carry out a task: it can run commands, edit files and start agents of its own.",
+    )
     .usage("[OPTIONS] --model NAME PROMPT")
     .argument("<prompt>", "what to do; - reads it from stdin");
   withAgent(withModel(command)).option("-q, --quiet", "show only the answer").addHelpText("after", EXAMPLES);
-  withTarget(command).action(async (prompt: string) => {
-    await endWith(await agent(prompt, command.optsWithGlobals<AgentCommandFlags>()));
-  });
+  setAction(withTarget(command), agent);
 }
 
 /** Resolves with the exit status. */
-async function agent(given: string, flags: AgentCommandFlags): Promise<End> {
+async function agent(argument: string, flags: AgentCommandFlags): Promise<End> {
   const chosen = modelOptions(flags);
-  const prompt = given === "-" ? Buffer.from(await readBody("@-")).toString() : given;
+  const prompt = argument === "-" ? Buffer.from(await readBody("@-")).toString() : argument;
   if (prompt.trim() === "") throw usageFailure("the prompt is empty");
   const { responsesModel } = await import("../../../rows/agents/model/responses-model.ts");
   const { runMainAgent } = await import("../../../rows/agents/main-agent.ts");
   const model = responsesModel(chosen);
   const activity = flags.quiet === true ? undefined : new AgentActivity();
-  const {
-    status,
-    error,
-    text: answer,
-    tokens,
-  } = await untilInterrupted(async (signal) => {
+  const result = await untilInterrupted(async (signal) => {
     const { host, commands } = await openAgentHost(flags, chosen.apiKey);
     await using _ = host;
     try {
-      const shown =
-        activity === undefined
-          ? {}
-          : {
-              onEvent: activity.event,
-              onToolEvent: activity.toolEvent,
-              onProgress: activity.progress,
-            };
+      const { event: onEvent, toolEvent: onToolEvent, progress: onProgress } = activity ?? {};
+      const shown = defined({ onEvent, onToolEvent, onProgress });
       return await runMainAgent({ model, prompt, host, commands, signal, ...agentLimits(flags), ...shown });
     } finally {
       activity?.end();
     }
   });
+  const { status, error, text: answer, tokens } = result;
   if (activity !== undefined) writeErr(tokenLine(tokens));
   if (status !== "completed") throw new Failure(error ?? "", 1);
-  // On a terminal it was shown while the model said it.
+  // On a terminal it was shown while the model produced it.
   const isShown = activity !== undefined && process.stdout.isTTY;
   if (!isShown && answer !== "") await print(answer.endsWith("\n") ? answer : `${answer}\n`);
   return 0;

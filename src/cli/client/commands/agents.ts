@@ -1,20 +1,25 @@
 import type { Command } from "commander";
-import type { AgentJobSummary } from "../../../rows/agents/agent-job.ts";
-import type { JsonValue } from "../../../rows/engine/row.ts";
-import { describeFileError } from "../../shared/describe-file-error.ts";
-import { readSmallFile } from "../../shared/read-small-file.ts";
-import { endWith, type End } from "../outcome/end-with.ts";
-import { usageFailure } from "../outcome/failure.ts";
-import { print } from "../print/output.ts";
-import { agentEnvironment } from "../rows/agent-environment.ts";
-import { type AgentFlags, agentLimits, openAgentHost, withAgent } from "../rows/agent-flags.ts";
+import { type AgentJobSummary, instructionCheck, runAgentJob } from "../../../rows/agents/agent-job.ts";
+import type { JobFiles } from "../../../rows/job/file-job.ts";
+import { Template } from "../../../rows/template/template.ts";
+import { defined } from "../../shared/defined.ts";
+import { usageFailure } from "../../shared/failure.ts";
+import { readNamedFile } from "../arguments.ts";
 import { openChosenFleet } from "../fleet/chosen-machines.ts";
-import { fleetOptions, type JobFlags, jobFiles, jobOptions, withJob } from "../rows/job-flags.ts";
-import { type ModelFlags, modelOptions, withModel } from "../rows/model-flags.ts";
-import { tokenLine } from "../rows/token-line.ts";
-import { readSchema } from "../rows/read-schema.ts";
+import { type End, setAction } from "../outcome/end-with.ts";
+import { printable } from "../print/printable.ts";
+import {
+  agentEnvironment,
+  type AgentFlags,
+  agentLimits,
+  openAgentHost,
+  withAgent,
+} from "../rows/agent-flags.ts";
+import { printSummary, withJobFiles } from "../rows/job-files.ts";
+import { fleetOptions, type JobFlags, jobOptions, readSchema, withJob } from "../rows/job-flags.ts";
+import { type ModelFlags, modelOptions, tokenLine, withModel } from "../rows/model-flags.ts";
 import { runJob } from "../rows/run-job.ts";
-import { showInstructions } from "../rows/show-instructions.ts";
+import { showRows } from "../rows/show-rows.ts";
 import { withTarget } from "../target/target-options.ts";
 
 interface AgentsFlags extends JobFlags, ModelFlags, AgentFlags {
@@ -25,10 +30,10 @@ interface AgentsFlags extends JobFlags, ModelFlags, AgentFlags {
 }
 
 const EXAMPLES = `
-FILE is CSV with a header, or JSON lines (*.jsonl). For each row an agent gets the instruction, in which {name} stands
+FILE is CSV with a header, or JSON Lines (*.jsonl). For each row an agent gets the instruction, in which {name} stands
 for the cell of the column 'name', and {{ for a brace. It can run commands where -H or --url says, confined to the
 working directory unless --sandbox says otherwise, and reports a JSON object. An agent that reports twice, for another
-row or not at all has failed. A result that does not fit --output-schema is handed back to it once.
+row or not at all has failed. If a result does not fit --output-schema, the agent gets one chance to correct it.
 
 With --on, each agent runs its commands on one machine of a fleet, one with a free slot. If the machine is lost, another
 agent starts over elsewhere.
@@ -49,53 +54,52 @@ Examples:
 export function define(program: Command): void {
   const command = program
     .command("agents")
-    .summary("let a language model work on each row of a CSV file, many at once")
+    .summary("have a language model work on each row of a CSV file, many at once")
     .description(
-      "Let an agent of a language model work on each row of a CSV file or of JSON lines, many at once, and write what they report.",
+      "Run a language-model agent for each row of a CSV or JSON Lines file, many at once, and write what the agents report.",
     )
     .usage("[OPTIONS] FILE --model NAME --instruction TEMPLATE")
-    .argument("<file>", "the file with the rows")
-    .option("--instruction <TEMPLATE>", "what each agent is to do, with names of columns in braces")
+    .argument("<file>", "the file with the rows, or - for stdin")
+    .option("--instruction <TEMPLATE>", "what each agent should do, with column names in braces")
     .option("--instruction-file <FILE>", "file with the instruction")
-    .option("--output-schema <FILE>", "JSON schema that results must fit");
+    .option("--output-schema <FILE>", "JSON schema for the results");
   withAgent(withModel(command), " for each row").option(
     "--no-commands",
-    "agents run no commands; they only report",
+    "do not let agents run commands; they only report",
   );
   withJob(command).addHelpText("after", EXAMPLES);
-  withTarget(command).action(async (file: string) => {
-    await endWith(await agents(file, command.optsWithGlobals<AgentsFlags>()));
-  });
+  setAction(withTarget(command), agents);
 }
 
 /** Resolves with the exit status. */
-async function agents(file: string, flags: AgentsFlags): Promise<End> {
-  const files = jobFiles(file, flags);
+function agents(file: string, flags: AgentsFlags): Promise<End> {
+  return withJobFiles(file, flags, runAgents);
+}
+
+async function runAgents(files: JobFiles, flags: AgentsFlags): Promise<End> {
   const options = jobOptions(flags);
   const instruction = instructionOf(flags);
-  const outputSchema: JsonValue | undefined =
-    flags.outputSchema === undefined ? undefined : readSchema(flags.outputSchema);
+  const outputSchema = readSchema(flags.outputSchema);
   if (flags.dryRun === true) return await showInstructions(files, instruction, flags);
   if (flags.on !== undefined && !flags.commands)
-    throw usageFailure("--on says where commands run; leave it out, or --no-commands");
+    throw usageFailure("--on and --no-commands exclude each other; choose one");
   const chosen = modelOptions(flags);
   const { responsesModel } = await import("../../../rows/agents/model/responses-model.ts");
-  const { runAgentJob } = await import("../../../rows/agents/agent-job.ts");
   const model = responsesModel(chosen);
   let summary: AgentJobSummary | undefined;
   try {
     return await runJob(
       flags,
       async (watched) => {
-        await using place = await hostOf(flags, chosen.apiKey, watched.signal);
+        await using opened = await hostOf(flags, chosen.apiKey, watched.signal);
         summary = await runAgentJob({
           ...files,
           ...options,
           ...watched,
           model,
           instruction,
-          ...place.options,
-          ...(outputSchema === undefined ? {} : { outputSchema }),
+          ...opened.options,
+          ...defined({ outputSchema }),
           ...agentLimits(flags),
         });
         return summary;
@@ -104,7 +108,7 @@ async function agents(file: string, flags: AgentsFlags): Promise<End> {
     );
   } finally {
     if (summary !== undefined && flags.quiet !== true && flags.json !== true)
-      await print(tokenLine(summary.tokens));
+      await printSummary(flags, tokenLine(summary.tokens));
   }
 }
 
@@ -123,29 +127,26 @@ async function hostsOf(flags: AgentsFlags, apiKey: string | undefined, signal: A
     throw usageFailure(`--cwd must be an absolute path with --on, not '${cwd}'`);
   const env = agentEnvironment(flags.env ?? [], { isOwn: false, apiKey });
   const fleet = await openChosenFleet(flags, signal);
-  const commands = {
-    env,
-    ...(cwd === undefined ? {} : { cwd }),
-    ...(sandbox === undefined ? {} : { sandbox }),
-  };
   return {
-    options: { ...fleetOptions(flags), fleet, commands },
+    options: { ...fleetOptions(flags), fleet, commands: defined({ env, cwd, sandbox }) },
     [Symbol.asyncDispose]: () => fleet.close(),
   };
 }
 
 function instructionOf({ instruction, instructionFile }: AgentsFlags): string {
   if ((instruction === undefined) === (instructionFile === undefined))
-    throw usageFailure("give --instruction TEMPLATE, or --instruction-file FILE");
-  const text = instruction ?? readInstruction(instructionFile!);
+    throw usageFailure("pass --instruction TEMPLATE, or --instruction-file FILE");
+  const text = instruction ?? readNamedFile(instructionFile!, "instruction");
   if (text.trim() === "") throw usageFailure("the instruction is empty");
   return text;
 }
 
-function readInstruction(path: string): string {
-  try {
-    return readSmallFile(path).toString();
-  } catch (error) {
-    throw usageFailure(`cannot read the instruction ${path}: ${describeFileError(error)}`);
-  }
+/** Does not call a model. */
+function showInstructions(files: JobFiles, instruction: string, flags: AgentsFlags): Promise<number> {
+  const template = new Template(instruction);
+  const check = (columns: readonly string[]) => instructionCheck(template, columns);
+  return showRows(files, flags, check, ({ values }) => {
+    const filled = template.textFor(values);
+    return { text: printable(filled), fields: { instruction: filled } };
+  });
 }

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
-import { endWith } from "../outcome/end-with.ts";
+import { setAction } from "../outcome/end-with.ts";
 import { forEachPath } from "../listing/for-each-path.ts";
-import { print } from "../print/output.ts";
+import { print } from "../../shared/standard-streams.ts";
 import { absolutePath } from "../target/remote-path.ts";
 import { type TargetOptions, withTarget } from "../target/target-options.ts";
 
@@ -24,15 +24,12 @@ export function define(program: Command): void {
     .usage("[OPTIONS] PATH...")
     .argument("<path...>", "files")
     .addHelpText("after", EXAMPLES);
-  withTarget(command).action(async (paths: string[]) => {
-    const isComplete = await forEachPath(
-      paths,
-      command.optsWithGlobals<TargetOptions>(),
-      async (connected, path) => {
-        for await (const piece of connected.host.files.readStream(absolutePath(connected, path)))
-          await print(piece);
-      },
-    );
-    await endWith(isComplete ? 0 : 1);
+  setAction(withTarget(command), cat);
+}
+
+function cat(paths: readonly string[], options: TargetOptions): Promise<number> {
+  return forEachPath(paths, options, async (connected, path) => {
+    for await (const piece of connected.host.files.readStream(absolutePath(connected, path)))
+      await print(piece);
   });
 }

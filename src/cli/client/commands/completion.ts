@@ -1,9 +1,10 @@
 import { Argument, type Command } from "commander";
 import { SCRIPTS, type ShellName } from "../completion/scripts.ts";
-import { print } from "../print/output.ts";
+import { print } from "../../shared/standard-streams.ts";
 
 const EXAMPLES = `
-Completed are commands, options, values of options, hosts, and names of kept processes. No server is started for it.
+Completes commands, options, option values, hosts, the names of kept processes, and programs after run --. It never
+starts a server.
 
 Examples:
   exec-server completion bash >> ~/.bash_completion

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
-import { endWith } from "../outcome/end-with.ts";
-import { copyAll, type CopyOptions } from "../copying/copy-all.ts";
+import { setAction } from "../outcome/end-with.ts";
+import { copyAll } from "../copying/copy-all.ts";
 import { withTarget } from "../target/target-options.ts";
 
 const EXAMPLES = `
@@ -8,12 +8,12 @@ A path on the server is written :PATH, one on a host HOST:PATH, and a plain PATH
 colon is written ./a:b. Between two servers the files pass through this command.
 
 If DST is a directory, the copy goes into it under the name of SRC (SRC/. copies what is in the directory SRC);
-otherwise DST is the name of the copy. Files are replaced, directories merged, and nothing is written through links
-that are in DST. Permissions and links are kept, owners and times are not.
+otherwise DST is the name of the copy. Files are replaced, directories merged, and links in DST are never written
+through. Permissions and links are preserved, owners and times are not.
 
-An interrupted copy is continued by the same command: files that have arrived are compared by their SHA-256 and not
-sent again, and large files go on where they were. What was sent is compared, too. Both need a server that knows
-fs/hash, which Codex's does not: it gets everything again, unchecked.
+Run the same command again to resume an interrupted copy: files that have arrived are compared by SHA-256 and not
+sent again, and large files resume where they stopped. What was sent is verified, too. Both need a server that has
+fs/hash, which Codex's does not: it gets everything again, unverified.
 
 Status: 0, or 1 if something was not copied.
 
@@ -29,16 +29,15 @@ export function define(program: Command): void {
   const command = program
     .command("cp")
     .summary("copy files and directories to, from and between servers")
-    .description("Copy files and directories to, from and between servers. An interrupted copy is continued.")
+    .description(
+      "Copy files and directories to, from and between servers. An interrupted copy resumes where it stopped.",
+    )
     .usage("[OPTIONS] SRC... DST")
     .argument("<path...>", "what to copy, and where to")
     .option("-r, --recursive", "has no effect: directories are always copied with their contents")
-    .option("-L, --follow", "copy what links lead to, instead of the links")
+    .option("-L, --follow", "copy what symbolic links point to, instead of the links")
     .option("-q, --quiet", "show no progress")
     .option("--json", "print a summary as JSON")
     .addHelpText("after", EXAMPLES);
-  withTarget(command).action(async (paths: string[]) => {
-    const isComplete = await copyAll(paths, command.optsWithGlobals<CopyOptions>());
-    await endWith(isComplete ? 0 : 1);
-  });
+  setAction(withTarget(command), copyAll);
 }

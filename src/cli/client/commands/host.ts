@@ -1,19 +1,23 @@
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { shownUrl } from "../../../base/shown-url.ts";
-import { usageFailure } from "../outcome/failure.ts";
-import { withHost, withoutHost } from "../target/hosts/edit-hosts.ts";
-import { knownNames } from "../target/hosts/find-host.ts";
+import { defined } from "../../shared/defined.ts";
+import { usageFailure } from "../../shared/failure.ts";
+import { print, printJson } from "../../shared/standard-streams.ts";
+import { readToken } from "../arguments.ts";
+import { stdoutColors } from "../print/colors.ts";
+import { complain } from "../print/complain.ts";
+import { printTable } from "../print/table.ts";
+import { withChangedHost, withHost, withoutHost } from "../target/hosts/edit-hosts.ts";
+import { editInEditor } from "../target/hosts/edit-in-editor.ts";
 import { nameFault } from "../target/hosts/entry-checks.ts";
+import { knownNames } from "../target/hosts/find-host.ts";
 import type { FleetEntry } from "../target/hosts/fleet-entry.ts";
 import { entryFault, type HostEntry } from "../target/hosts/host-entry.ts";
 import { hostsPath, readHosts, secretsWarning } from "../target/hosts/hosts-file.ts";
-import { replaceFile } from "../target/hosts/replace-file.ts";
-import { complain } from "../print/complain.ts";
-import { print, printJson, stdoutColors, terminalWidth } from "../print/output.ts";
-import { table } from "../print/table.ts";
-import { isSshUrl, sshCommand } from "../target/program/ssh-command.ts";
-import { readToken } from "../target/read-token.ts";
+import { replaceFile } from "../../shared/replace-file.ts";
+import { isSshUrl, sshCommand, withRemoteCommand } from "../target/program/ssh-command.ts";
+import type { TargetOptions } from "../target/target-options.ts";
 
 const EXAMPLES = `
 The hosts are kept in ~/.config/exec-server/hosts.toml, with the keys of Codex's environments.toml: an entry can be
@@ -23,15 +27,17 @@ on this machine. Fleets are tables of the same file: see 'exec-server fleet --he
 Examples:
   exec-server host add build wss://build.example:8443 --token-file build.token
   exec-server host add web ssh://deploy@web.example
+  exec-server host edit web --remote-command /opt/node/bin/exec-server
   exec-server host add box -- docker exec -i box exec-server --listen stdio
   exec-server -H build run -- make
 `;
 
-interface AddOptions {
-  readonly tokenFile?: string;
-  readonly ca?: string;
-  readonly cert?: string;
-  readonly key?: string;
+/** Options of an entry besides its address. */
+interface EntryOptions extends Pick<TargetOptions, "tokenFile" | "ca" | "cert" | "key"> {
+  readonly remoteCommand?: string;
+}
+
+interface AddOptions extends EntryOptions {
   readonly replace?: boolean;
 }
 
@@ -43,20 +49,26 @@ export function define(program: Command): void {
     .description("Name the servers that -H can use.")
     .usage("COMMAND")
     .addHelpText("after", EXAMPLES);
-  const add = host
-    .command("add")
-    .description(
-      "Add a host: a URL, a machine that ssh reaches, or a program that serves on stdin and stdout.",
-    )
-    .usage("[OPTIONS] NAME URL | NAME ssh://[USER@]MACHINE[:PORT] | NAME -- PROGRAM [ARG...]")
-    .argument("<name>", "letters, digits, '-' and '_'")
-    .argument("<place...>", "URL, or -- and a program with its arguments")
-    .option("--token-file <PATH>", "file with the token for a URL; the token is copied")
-    .option("--ca <PATH>", "authorities to trust with wss://; the path is kept, not the contents")
-    .option("--cert <PATH>", "client certificate for wss://, with --key; likewise")
-    .option("--key <PATH>", "private key of --cert; likewise")
+  const add = withEntryOptions(
+    host
+      .command("add")
+      .description(
+        "Add a host: a URL, a machine that ssh reaches, or a program that serves on stdin and stdout.",
+      )
+      .usage("[OPTIONS] NAME URL | NAME ssh://[USER@]MACHINE[:PORT] | NAME -- PROGRAM [ARG...]")
+      .argument("<name>", "letters, digits, '-' and '_'")
+      .argument("<place...>", "URL, or -- and a program with its arguments"),
+  )
     .option("--replace", "replace a host of the same name")
-    .action((name: string, place: string[]) => addHost(name, place, add.opts<AddOptions>()));
+    .action((name: string, address: string[]) => addHost(name, address, add.opts<AddOptions>()));
+  const edit = withEntryOptions(
+    host
+      .command("edit")
+      .description(
+        "Change a host. Without options, edit the file of hosts and fleets with $VISUAL or $EDITOR.",
+      )
+      .argument("[name]"),
+  ).action((name?: string) => editHosts(name, edit.opts<EntryOptions>()));
   const list = host
     .command("list")
     .alias("ls")
@@ -71,58 +83,94 @@ export function define(program: Command): void {
     .action(removeHost);
 }
 
-async function addHost(name: string, place: readonly string[], options: AddOptions): Promise<void> {
-  const fault = nameFault(name);
-  if (fault !== undefined) throw usageFailure(`the name of a host ${fault}, not '${name}'`);
-  const entry = entryFor(name, place, options);
-  const wrong = entryFault(entry);
-  if (wrong !== undefined) throw usageFailure(`cannot add '${name}': ${wrong}`);
+function withEntryOptions(command: Command): Command {
+  return command
+    .option("--token-file <PATH>", "file with the token for a URL; the token is copied")
+    .option("--ca <PATH>", "CA certificates to trust with wss:// (the path is stored, not the contents)")
+    .option("--cert <PATH>", "client certificate for wss://, with --key; likewise")
+    .option("--key <PATH>", "private key of --cert; likewise")
+    .option("--remote-command <CMD>", "exec-server on a machine that ssh reaches [default: exec-server]");
+}
+
+async function addHost(name: string, address: readonly string[], options: AddOptions): Promise<void> {
+  const wrongName = nameFault(name);
+  if (wrongName !== undefined) throw usageFailure(`'${name}' cannot be a host name: it ${wrongName}`);
+  const entry = entryFor(name, address, options);
+  const fault = entryFault(entry);
+  if (fault !== undefined) throw usageFailure(`cannot add '${name}': ${fault}`);
   const path = hostsPath();
   await replaceFile(path, () => {
     const { text = "", names, fleets } = readHosts(path);
     if (fleets.has(name)) throw usageFailure(`there is a fleet '${name}' already; choose another name`);
     const isKnown = names.includes(name);
     if (isKnown && options.replace !== true)
-      throw usageFailure(`there is a host '${name}' already; give --replace to replace it`);
+      throw usageFailure(`there is a host '${name}' already; use --replace to replace it`);
     return withHost(isKnown ? withoutHost(text, name, path) : text, entry, path);
   });
-  if (entry.auth_bearer_token !== undefined && isPlain(entry.url ?? ""))
-    complain(`the token for '${name}' travels unencrypted; use wss:// (Codex refuses such an entry)`);
+  warnOfPlainToken(entry);
+}
+
+function warnOfPlainToken({ id, url = "", auth_bearer_token: token }: HostEntry): void {
+  if (token !== undefined && isPlain(url))
+    complain(`the token for '${id}' travels unencrypted; use wss:// (Codex refuses such an entry)`);
+}
+
+async function editHosts(name: string | undefined, options: EntryOptions): Promise<void> {
+  const path = hostsPath();
+  const hasOptions = Object.keys(options).length > 0;
+  if (name === undefined && hasOptions) throw usageFailure("name the host that these options are about");
+  const { hosts } = readHosts(path);
+  if (name !== undefined && !hosts.some(({ id }) => id === name))
+    throw usageFailure(`there is no host '${name}'; ${knownNames(hosts)}`);
+  if (!hasOptions) return await editInEditor(path);
+  let entry: HostEntry | undefined;
+  await replaceFile(path, () => {
+    const { text = "", hosts: now } = readHosts(path);
+    entry = changedEntry(now.find(({ id }) => id === name)!, options);
+    const fault = entryFault(entry);
+    if (fault !== undefined) throw usageFailure(`cannot change '${name}': ${fault}`);
+    return withChangedHost(text, entry, path);
+  });
+  if (entry !== undefined) warnOfPlainToken(entry);
+}
+
+function changedEntry(entry: HostEntry, { remoteCommand, ...options }: EntryOptions): HostEntry {
+  if (remoteCommand === undefined) return { ...entry, ...urlKeys(options) };
+  const args = entry.program === "ssh" ? withRemoteCommand(entry.args ?? [], remoteCommand) : undefined;
+  if (args === undefined)
+    throw usageFailure(`--remote-command needs a host that ssh reaches, which '${entry.id}' is not`);
+  return { ...entry, ...urlKeys(options), args };
 }
 
 function entryFor(
   name: string,
   [first = "", ...rest]: readonly string[],
-  { tokenFile, ca, cert, key }: AddOptions,
+  { remoteCommand, ...options }: AddOptions,
 ): HostEntry {
   const isUrl = rest.length === 0 && /^[a-z][a-z+]*:\/\//i.test(first);
-  if (!isUrl || isSshUrl(first)) {
-    if (tokenFile !== undefined) throw usageFailure("--token-file is for a host with a URL");
-    if ((ca ?? cert ?? key) !== undefined)
-      throw usageFailure("--ca, --cert and --key are for a host with a URL");
-    const [program, ...args] = isUrl ? sshCommand(first) : [first, ...rest];
-    return { id: name, program, args };
-  }
-  return {
-    id: name,
-    url: first,
-    ...(tokenFile === undefined ? {} : { auth_bearer_token: readToken(tokenFile) }),
-    ...(ca === undefined ? {} : { ca: resolve(ca) }),
-    ...(cert === undefined ? {} : { cert: resolve(cert) }),
-    ...(key === undefined ? {} : { key: resolve(key) }),
-  };
+  if (remoteCommand !== undefined && !isSshUrl(first))
+    throw usageFailure("--remote-command needs a host that ssh reaches: ssh://MACHINE");
+  if (isUrl && !isSshUrl(first)) return { id: name, url: first, ...urlKeys(options) };
+  const { tokenFile, ca, cert, key } = options;
+  if (tokenFile !== undefined) throw usageFailure("--token-file needs a host with a URL");
+  if ((ca ?? cert ?? key) !== undefined) throw usageFailure("--ca, --cert and --key need a host with a URL");
+  const [program, ...args] = isUrl ? sshCommand(first, remoteCommand) : [first, ...rest];
+  return { id: name, program, args };
+}
+
+/** Keys of an entry with a URL. */
+function urlKeys({ tokenFile, ca, cert, key }: EntryOptions) {
+  return defined({
+    auth_bearer_token: readToken(tokenFile),
+    ca: ca && resolve(ca),
+    cert: cert && resolve(cert),
+    key: key && resolve(key),
+  });
 }
 
 /** True for a connection without encryption to another machine. */
 function isPlain(url: string): boolean {
   return url.startsWith("ws://") && !/^ws:\/\/(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])(?:[:/]|$)/.test(url);
-}
-
-/** A row of the list. */
-interface Listed {
-  readonly name: string;
-  readonly hasToken: boolean;
-  readonly place: string;
 }
 
 async function listHosts({ json }: { json?: boolean }): Promise<void> {
@@ -133,32 +181,28 @@ async function listHosts({ json }: { json?: boolean }): Promise<void> {
     await printJson([...hosts.map(shown), ...[...fleets].map(shownFleet)]);
     return;
   }
-  const { bold, dim } = stdoutColors();
-  const rows = [...hosts.map(listedHost), ...[...fleets].map(listedFleet)];
+  const rows = [...hosts.map(hostRow), ...[...fleets].map(fleetRow)];
   if (rows.length === 0) {
-    await print(dim(`No hosts in ${path}. See 'exec-server host add --help'.`) + "\n");
+    await print(stdoutColors().dim(`No hosts in ${path}. See 'exec-server host add --help'.`) + "\n");
     return;
   }
-  const columns = [
-    { title: "NAME", value: ({ name }: Listed) => name },
-    { title: "TOKEN", value: ({ hasToken }: Listed) => (hasToken ? "yes" : "-") },
-    { title: "PLACE", value: ({ place }: Listed) => place },
-  ];
-  await print(table(rows, columns, { width: terminalWidth(), titleStyle: bold }));
+  await printTable(rows, [
+    { title: "NAME", value: ({ name }) => name },
+    { title: "TOKEN", value: ({ token }) => (token === undefined ? "-" : "yes") },
+    { title: "PLACE", value: ({ address }) => address },
+  ]);
 }
 
-function listedHost({ id, url, program = "", args = [], auth_bearer_token: token }: HostEntry): Listed {
-  const place = url === undefined ? [program, ...args].join(" ") : shownUrl(url);
-  return { name: id, hasToken: token !== undefined, place };
+function hostRow({ id, url, program = "", args = [], auth_bearer_token: token }: HostEntry) {
+  return { name: id, token, address: url === undefined ? [program, ...args].join(" ") : shownUrl(url) };
 }
 
 /** The name of an executor follows the slash. */
-function listedFleet([name, { servers, auth_bearer_token: token }]: [string, FleetEntry]): Listed {
-  const place = `fleet at ${[servers].flat().join(", ")}`;
-  return { name: `${name}/`, hasToken: token !== undefined, place };
+function fleetRow([name, { servers, auth_bearer_token: token }]: [string, FleetEntry]) {
+  return { name: `${name}/`, token, address: `fleet at ${[servers].flat().join(", ")}` };
 }
 
-/** Without what may be secret. */
+/** Leaves out what may be secret. */
 function shown({ id, url, program, args, cwd, auth_bearer_token: token }: HostEntry): object {
   return { name: id, url: url && shownUrl(url), program, args, cwd, hasToken: token !== undefined };
 }

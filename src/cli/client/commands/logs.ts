@@ -1,14 +1,20 @@
-import { type Command, InvalidArgumentError, Option } from "commander";
-import { endWith } from "../outcome/end-with.ts";
-import { Failure, isWriteError } from "../outcome/failure.ts";
+import { type Command, Option } from "commander";
+import type { RemoteProcess } from "../../../client/process/remote-process.ts";
+import { errorOf } from "../../../client/routes/process-events.ts";
+import { parseNumber } from "../arguments.ts";
+import { setAction } from "../outcome/end-with.ts";
+import { Failure, isWriteError } from "../../shared/failure.ts";
 import { attachByName, connectNamed } from "../kept/attach.ts";
-import { EventTimes } from "../kept/event-times.ts";
-import { jsonPrinter, plainPrinter, timedPrinter } from "../kept/log-printer.ts";
-import { type LogSelection, printLog } from "../kept/print-log.ts";
-import { writeFailure } from "../print/output.ts";
+import { EventTimes, jsonPrinter, plainPrinter, timedPrinter, type LogPrinter } from "../kept/log-printer.ts";
+import { FirstLines, LastLines } from "../kept/log-selection.ts";
+import { writeFailure } from "../../shared/standard-streams.ts";
 import { type TargetOptions, withTarget } from "../target/target-options.ts";
 
-interface LogOptions extends TargetOptions, Partial<LogSelection> {
+interface LogOptions extends TargetOptions {
+  readonly follow?: boolean;
+  /** Numbers of lines. */
+  readonly head?: number;
+  readonly tail?: number;
   readonly sinceSeq?: number;
   readonly timestamps?: boolean;
   readonly json?: boolean;
@@ -37,39 +43,70 @@ export function define(program: Command): void {
     .description("Print the output of a kept process, running or ended.")
     .usage("[OPTIONS] NAME")
     .argument("<name>", "kept process; OWNER/NAME for someone else's")
-    .option("-f, --follow", "also print what comes, until the process ends")
+    .option("-f, --follow", "keep printing new output until the process ends")
     .addOption(
       new Option("--head <LINES>", "only the first lines")
-        .argParser(parseCount)
+        .argParser(parseNumber)
         .conflicts(["tail", "follow"]),
     )
-    .option("-n, --tail <LINES>", "only the last lines", parseCount)
-    .option("--since-seq <NUMBER>", "only events from this number on", parseCount)
-    .option("-t, --timestamps", "when the server got each line, at its beginning")
+    .option("-n, --tail <LINES>", "only the last lines", parseNumber)
+    .option("--since-seq <NUMBER>", "only events from this number onward", parseNumber)
+    .option("-t, --timestamps", "begin each line with the time the server received it")
     .option("--json", "print one line of JSON for each event")
     .addHelpText("after", EXAMPLES);
-  withTarget(command).action(async (name: string) => {
-    await logs(name, command.optsWithGlobals<LogOptions>());
-    await endWith(0);
-  });
+  setAction(withTarget(command), logs);
 }
 
 async function logs(name: string, options: LogOptions): Promise<void> {
   await using host = await connectNamed([name], options);
   const process = await attachByName(host, name, { fromSeq: Math.max(1, options.sinceSeq ?? 1) });
   if (options.timestamps === true && !host.supports("process/times"))
-    throw new Failure("this server does not know when output came; leave --timestamps out");
+    throw new Failure("this server does not record when output arrived; leave --timestamps out");
   const times = options.timestamps === true ? new EventTimes(host, process.id) : undefined;
   const plain = times === undefined ? plainPrinter : () => timedPrinter(times);
   const printer = options.json === true ? jsonPrinter(times) : plain();
   try {
-    await printLog(process, { follow: false, ...options }, printer);
+    await printLog(process, options, printer);
   } catch (error) {
     throw isWriteError(error) ? writeFailure(error, "stdout") : error;
   }
 }
 
-function parseCount(text: string): number {
-  if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError("Expected a whole number.");
-  return Number(text);
+/** Prints a process's retained output; with `follow`, also new output, until the process has closed. */
+async function printLog(
+  process: RemoteProcess,
+  { follow = false, head, tail }: LogOptions,
+  printer: LogPrinter,
+): Promise<void> {
+  // Events so far; without `follow` nothing later is printed.
+  const last = process.wake;
+  if (last === 0 && !follow) return;
+  const first = head === undefined ? undefined : new FirstLines(head);
+  let held = tail === undefined ? undefined : new LastLines(tail);
+  const release = async (): Promise<void> => {
+    for (const piece of held?.pieces ?? []) await printer.output(piece);
+    held = undefined;
+  };
+  for await (const event of process.events()) {
+    if (event.kind === "failed") throw errorOf(event);
+    if (event.kind === "gap" && event.fromSeq === 1 && first !== undefined) {
+      await printBeginning(process, first, printer);
+      break;
+    }
+    // For the end of the output, the beginning does not matter.
+    if (event.kind === "gap" && held !== undefined) continue;
+    if (event.kind !== "output") await printer.event(event);
+    else if (first !== undefined) await printer.output(first.take(event));
+    else if (held !== undefined) held.add(event);
+    else await printer.output(event);
+    if (event.seq >= last) await release();
+    if (first?.isDone === true || event.kind === "closed" || (!follow && event.seq >= last)) break;
+  }
+  await release();
+}
+
+/** The server keeps the beginning of each stream when it gives up events. Which came first is not known any more. */
+async function printBeginning(process: RemoteProcess, first: FirstLines, printer: LogPrinter): Promise<void> {
+  const { streams } = await process.snapshot();
+  for (const { stream, head } of streams) await printer.output(first.take({ seq: 1, stream, bytes: head }));
 }

@@ -1,9 +1,9 @@
 import type { Command } from "commander";
-import { endWith } from "../outcome/end-with.ts";
+import { setAction } from "../outcome/end-with.ts";
 import { forEachPath } from "../listing/for-each-path.ts";
 import { type Listed, listPath, withTimes } from "../listing/list-path.ts";
 import { longListing, shortListing } from "../listing/show-listing.ts";
-import { print, printJson } from "../print/output.ts";
+import { print, printJson } from "../../shared/standard-streams.ts";
 import { printable } from "../print/printable.ts";
 import { absolutePath } from "../target/remote-path.ts";
 import { type TargetOptions, withTarget } from "../target/target-options.ts";
@@ -34,27 +34,26 @@ export function define(program: Command): void {
     .description("List directories and files.")
     .usage("[OPTIONS] [PATH...]")
     .argument("[path...]", "directories or files; default: the working directory")
-    .option("-a, --all", "also names that begin with a dot")
-    .option("-l, --long", "mode, size and time of each entry")
+    .option("-a, --all", "include names that begin with a dot")
+    .option("-l, --long", "show the mode, size and time of each entry")
     .option("--json", "print one JSON document")
     .addHelpText("after", EXAMPLES);
-  withTarget(command).action(async (paths: string[]) => {
-    await endWith(await list(paths.length === 0 ? [""] : paths, command.optsWithGlobals<ListOptions>()));
-  });
+  setAction(withTarget(command), list);
 }
 
-/** What one of the paths has shown. */
+/** Output for one of the paths. */
 interface Shown {
   readonly text: string;
   readonly entries: readonly Listed[];
 }
 
-async function list(paths: readonly string[], options: ListOptions): Promise<number> {
+async function list(typed: readonly string[], options: ListOptions): Promise<number> {
+  const paths = typed.length === 0 ? [""] : typed;
   const shown: Shown[] = [];
-  const isComplete = await forEachPath(paths, options, async (connected, path, text) => {
+  const status = await forEachPath(paths, options, async (connected, path, text) => {
     const directory = absolutePath(connected, path);
-    const found = await listPath(connected.host.files, directory, text);
-    const wanted = found.filter(
+    const listed = await listPath(connected.host.files, directory, text);
+    const wanted = listed.filter(
       ({ name, isNamed }) => isNamed || options.all === true || !name.startsWith("."),
     );
     const entries = options.long === true ? await withTimes(connected.host.files, wanted) : wanted;
@@ -62,7 +61,7 @@ async function list(paths: readonly string[], options: ListOptions): Promise<num
   });
   if (options.json === true) await printJson(shown.flatMap(({ entries }) => entries.map(asJson)));
   else await printListings(shown, options.long === true ? longListing : shortListing, paths.length > 1);
-  return isComplete ? 0 : 1;
+  return status;
 }
 
 /** Files that are named come first, together, as with `ls`. */

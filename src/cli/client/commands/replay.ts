@@ -2,9 +2,9 @@ import { setTimeout as delay } from "node:timers/promises";
 import { type Command, InvalidArgumentError } from "commander";
 import { MAX_TIMER_MS } from "../../../base/duration.ts";
 import { readCast } from "../cast/cast-file.ts";
-import { type End, endWith } from "../outcome/end-with.ts";
+import { type End, setAction } from "../outcome/end-with.ts";
 import { parseDurationArgument } from "../arguments.ts";
-import { print } from "../print/output.ts";
+import { print } from "../../shared/standard-streams.ts";
 import { LocalTerminal } from "../terminal/local-terminal.ts";
 import { leaveScreen } from "../terminal/sequences.ts";
 
@@ -28,12 +28,10 @@ export function define(program: Command): void {
     .summary("play a recorded terminal")
     .description("Play a recording (asciicast, version 2 or 3) in this terminal. Ctrl-C ends it.")
     .argument("<file>", "recording; '-' reads stdin")
-    .option("--speed <NUMBER>", "play so many times as fast", parseSpeed, 1)
-    .option("--max-idle <DURATION>", "shorten pauses to this time: 2s", parseDurationArgument)
+    .option("--speed <NUMBER>", "playback speed: 2 plays twice as fast", parseSpeed, 1)
+    .option("--max-idle <DURATION>", "shorten pauses to at most this long: 2s", parseDurationArgument)
     .addHelpText("after", EXAMPLES);
-  command.action(async (file: string) => {
-    await endWith(await replay(file, command.opts<ReplayOptions>()));
-  });
+  setAction(command, replay);
 }
 
 /** Resolves with how it ended. */
@@ -57,7 +55,7 @@ async function replay(
   } catch (error) {
     if (!stop.signal.aborted) throw error;
     // The recorded program was cut off, and may have used the whole screen.
-    if (terminal.size !== undefined) await print(leaveScreen(terminal.size));
+    if (terminal.size !== undefined) await print(leaveScreen());
     return "SIGINT";
   } finally {
     unlisten();

@@ -1,32 +1,27 @@
 import { type Command, Option } from "commander";
-import { SANDBOX_PRESETS, type SandboxPreset } from "../../../protocol/sandbox-options.ts";
+import { SANDBOX_PRESETS } from "../../../protocol/sandbox-options.ts";
 import type { Host } from "../../../client/host/host.ts";
 import type { StartOptions } from "../../../client/process/start-request.ts";
-import { type End, endWith } from "../outcome/end-with.ts";
-import { asFailure, OWN_FAILURE_STATUS, usageFailure } from "../outcome/failure.ts";
+import { type End, setAction, withOwnStatus } from "../outcome/end-with.ts";
+import { usageFailure } from "../../shared/failure.ts";
 import { checkName } from "../kept/kept-name.ts";
 import { withOn } from "../fleet/chosen-machines.ts";
-import { parseDurationArgument, repeated } from "../arguments.ts";
-import { print } from "../print/output.ts";
+import { parseCount, parseDurationArgument, repeated } from "../arguments.ts";
+import { print } from "../../shared/standard-streams.ts";
 import { startDetached } from "../running/run-detached.ts";
-import { parseCount } from "../rows/job-flags.ts";
 import type { ManyOptions } from "../running/many/run-on-machines.ts";
 import { runPiped } from "../running/run-piped.ts";
-import { startOptions } from "../running/start-options.ts";
-import { checkProgram, failedStart } from "../outcome/exit-status.ts";
+import { type StartFlags, startOptions } from "../running/start-options.ts";
+import { checkProgram } from "../outcome/exit-status.ts";
 import { connectTarget } from "../target/connect-target.ts";
 import { withTarget } from "../target/target-options.ts";
 
-interface RunOptions extends ManyOptions {
+interface RunOptions extends ManyOptions, StartFlags {
   readonly stdin: boolean;
   readonly interactive?: boolean;
   readonly detach?: boolean;
   readonly name?: string;
   readonly tty?: boolean;
-  readonly cwd?: string;
-  readonly env?: readonly string[];
-  readonly timeout?: number;
-  readonly sandbox?: SandboxPreset;
 }
 
 const EXAMPLES = `
@@ -45,69 +40,68 @@ Examples:
   exec-server run -- sh -c 'tar c src | gzip' < /dev/null > src.tar.gz
   exec-server -H prod run --on zone=eu -- uptime
   exec-server -H prod run --on all -j 5 --fail-fast -- systemctl reload nginx
-  exec-server run -d --name build -- make        then: logs -f build, attach build, wait build, kill build
+  exec-server run -d --name build -- make
 `;
 
 /** Adds `run`. */
 export function define(program: Command): void {
   const command = program
     .command("run")
-    .summary("run a command; its input, output, signals and status are passed on")
-    .description("Run a command. Its input, output, signals and exit status are passed on, as ssh does.")
+    .summary("run a command, passing on its input, output, signals and status")
+    .description("Run a command, and pass on its input, output, signals and exit status, as ssh does.")
     .usage("[OPTIONS] [--] CMD [ARG...]")
     .argument("<cmd...>", "program and its arguments")
     .passThroughOptions()
-    .option("-t, --tty", "run it on a terminal, which is shown in this one")
+    .option("-t, --tty", "run it on a terminal, shown in this one")
     .option("-d, --detach", "leave the command running on the server, and print its name")
-    .option("--name <NAME>", "its name with -d; one that has ended is replaced [default: from the program]")
-    .option("-i, --interactive", "with -d, leave stdin open for 'attach'; without, stdin is always passed on")
+    .option(
+      "--name <NAME>",
+      "its name with -d; replaces an ended process of that name [default: from the program]",
+    )
+    .option(
+      "-i, --interactive",
+      "with -d, leave stdin open for 'attach'; without -d, stdin is always passed on",
+    )
     .option("-n, --no-stdin", "do not read stdin")
     .option("--cwd <DIR>", "working directory of the command")
-    .option("--env <K=V>", "set a variable; K alone takes its value from here (repeatable)", repeated)
+    .option("--env <K=V>", "set a variable; K alone copies yours (repeatable)", repeated)
     .option("--timeout <DURATION>", "end the command after this time: 10s, 5m", parseDurationArgument)
     .addOption(new Option("--sandbox <NAME>", "confine the command").choices(SANDBOX_PRESETS))
     .option("-j, --max-concurrency <N>", "with --on, machines at a time [default: 32]", parseCount)
-    .option("--fail-fast", "with --on, end everything when the command fails on one machine")
-    .option("--json", "with --on, print the answers as JSON")
+    .option("--fail-fast", "with --on, end all others when the command fails on one machine")
+    .option("--json", "with --on, print the results as JSON")
     .addHelpText("after", EXAMPLES);
   withOn(command);
-  withTarget(command).action(async (argv: string[]) => {
-    await endWith(await run(argv, command.optsWithGlobals<RunOptions>()));
-  });
+  setAction(withTarget(command), withOwnStatus(run));
 }
 
 /** Resolves with the exit status. */
 async function run(argv: readonly string[], options: RunOptions): Promise<End> {
-  try {
-    if (options.name !== undefined && options.detach !== true)
-      throw usageFailure("--name is for a command that is left running; add -d");
-    if (options.name !== undefined) checkName(options.name);
-    checkProgram(argv);
-    if (options.on !== undefined) return await runOnMany(argv, options);
-    checkOne(options);
-    const connected = await connectTarget(options, options.detach === true ? "kept" : "session");
-    await using host = connected.host;
-    const start = startOptions(connected, options);
-    if (options.detach === true) return await detach(host, argv, options, start);
-    if (options.tty === true) {
-      const { runOnTerminal } = await import("../terminal/run-on-terminal.ts");
-      return await runOnTerminal(host, argv, start);
-    }
-    return await runPiped(host, argv, { ...start, stdin: options.stdin });
-  } catch (error) {
-    throw failedStart(error) ?? asFailure(error, OWN_FAILURE_STATUS) ?? error;
+  if (options.name !== undefined && options.detach !== true) throw usageFailure("--name needs -d");
+  if (options.name !== undefined) checkName(options.name);
+  checkProgram(argv);
+  if (options.on !== undefined) return await runOnMany(argv, options);
+  checkOne(options);
+  const connected = await connectTarget(options, options.detach === true ? "kept" : "session");
+  await using host = connected.host;
+  const start = startOptions(connected, options);
+  if (options.detach === true) return await detach(host, argv, options, start);
+  if (options.tty === true) {
+    const { runOnTerminal } = await import("../terminal/run-on-terminal.ts");
+    return await runOnTerminal(host, argv, start);
   }
+  return await runPiped(host, argv, { ...start, stdin: options.stdin });
 }
 
-/** What one machine has, and many do not. */
+/** Options for one machine only. */
 const FOR_ONE = { tty: "-t", detach: "-d", interactive: "-i" } as const;
-/** What is of use with many machines only. */
+/** Options for many machines only. */
 const FOR_MANY = { maxConcurrency: "-j", failFast: "--fail-fast", json: "--json" } as const;
 
 async function runOnMany(argv: readonly string[], options: RunOptions): Promise<number> {
   for (const [name, flag] of Object.entries(FOR_ONE))
     if (options[name as keyof typeof FOR_ONE] === true)
-      throw usageFailure(`${flag} is for one machine; give -H FLEET/NAME, or leave out ${flag}`);
+      throw usageFailure(`${flag} is for one machine; use -H FLEET/NAME, or leave out ${flag}`);
   const { runOnMachines } = await import("../running/many/run-on-machines.ts");
   return await runOnMachines(argv, options, (host) => startOptions({ host, isOwn: false }, options));
 }

@@ -1,9 +1,10 @@
 import type { Command } from "commander";
 import { shownUrl } from "../../../base/shown-url.ts";
 import type { Host } from "../../../client/host/host.ts";
-import { endWith } from "../outcome/end-with.ts";
-import { formatDuration } from "../print/amounts.ts";
-import { print, printJson, stdoutColors } from "../print/output.ts";
+import { setAction } from "../outcome/end-with.ts";
+import { formatDuration } from "../../../base/amounts.ts";
+import { print, printJson } from "../../shared/standard-streams.ts";
+import { stdoutColors } from "../print/colors.ts";
 import { table } from "../print/table.ts";
 import { connectOptions, openTarget } from "../target/connect-target.ts";
 import { findOwn } from "../target/own-server/connect-own.ts";
@@ -26,7 +27,7 @@ interface StatusOptions extends TargetOptions {
   readonly json?: boolean;
 }
 
-/** What is shown, with these names in JSON. */
+/** The output, with these names in JSON. */
 interface Status {
   readonly kind: Target["kind"];
   readonly name: string | null;
@@ -35,7 +36,7 @@ interface Status {
   readonly version?: string | null;
   readonly pid?: number;
   readonly startedAt?: string;
-  /** Without those of this command. */
+  /** Without this command's own. */
   readonly connections?: number;
   readonly sessions?: number;
   readonly runningProcesses?: number;
@@ -45,16 +46,16 @@ interface Status {
 export function define(program: Command): void {
   const command = program
     .command("status")
-    .summary("where commands run, and how busy that server is")
+    .summary("show where commands run, and how busy that server is")
     .description("Show where commands run, and how busy that server is.")
     .option("--json", "print one JSON document")
     .addHelpText("after", EXAMPLES);
-  withTarget(command).action(async () => {
-    const options = command.optsWithGlobals<StatusOptions>();
-    const status = await readStatus(options);
-    await (options.json === true ? printJson(status) : print(describe(status)));
-    await endWith(0);
-  });
+  setAction(withTarget(command), showStatus);
+}
+
+async function showStatus(options: StatusOptions): Promise<void> {
+  const status = await readStatus(options);
+  await (options.json === true ? printJson(status) : print(describe(status)));
 }
 
 async function readStatus(options: TargetOptions): Promise<Status> {
@@ -105,7 +106,7 @@ async function activity(host: Host): Promise<Partial<Status>> {
 const KINDS = {
   own: "your own server on this machine",
   url: "the server",
-  program: "the server of a program",
+  program: "the server that a program reaches,",
   executor: "the executor",
 };
 const PLACES = { own: "socket", url: "url", program: "program", executor: "fleet" };
@@ -122,7 +123,7 @@ function describe({ kind, name, place, running, ...status }: Status): string {
     rows.push([
       "server",
       version === null
-        ? "does not say its version"
+        ? "unknown version"
         : `exec-server ${version}${pid === undefined ? "" : `, pid ${pid}`}`,
     ]);
   if (startedAt !== undefined) rows.push(["running for", formatDuration(Date.now() - Date.parse(startedAt))]);

@@ -1,10 +1,12 @@
 import { setTimeout } from "node:timers/promises";
 import type { Command } from "commander";
+import { isRunning } from "../../../client/files/local/temporary-names.ts";
 import type { Host } from "../../../client/host/host.ts";
-import { Failure, usageFailure } from "../outcome/failure.ts";
-import { print } from "../print/output.ts";
+import { Failure, usageFailure } from "../../shared/failure.ts";
+import { print } from "../../shared/standard-streams.ts";
+import { setAction } from "../outcome/end-with.ts";
 import { findOwn } from "../target/own-server/connect-own.ts";
-import { requireExtension } from "../target/require-extension.ts";
+import { requireExtension } from "../target/connect-target.ts";
 import { resolveTarget } from "../target/resolve-target.ts";
 import { type TargetOptions, withTarget } from "../target/target-options.ts";
 
@@ -24,18 +26,18 @@ const POLL_MS = 20;
 export function define(program: Command): void {
   const command = program
     .command("stop")
-    .summary("end your own server on this machine")
-    .description("End your own server on this machine. As long as a process runs there, that needs --force.")
-    .option("--force", "end the server with everything that runs there")
+    .summary("stop your own server on this machine")
+    .description("Stop your own server on this machine. While processes run there, this needs --force.")
+    .option("--force", "stop the server and everything that runs there")
     .addHelpText("after", EXAMPLES);
-  withTarget(command).action(() => stop(command.optsWithGlobals<TargetOptions & { force?: boolean }>()));
+  setAction(withTarget(command), stop);
 }
 
 async function stop({ force, ...options }: TargetOptions & { readonly force?: boolean }): Promise<void> {
   const target = await resolveTarget(options);
   if (target.kind !== "own")
     throw usageFailure(
-      "'stop' ends your own server only, but -H, --url or the environment names another one",
+      "'stop' stops only your own server, but -H, --url or the environment names another one",
     );
   const host = await findOwn({ clientName: "exec-server-cli" });
   if (host === undefined) {
@@ -47,7 +49,7 @@ async function stop({ force, ...options }: TargetOptions & { readonly force?: bo
   const { pid, runningProcesses } = await host.request("server/status", null);
   if (runningProcesses > 0 && force !== true) {
     const some = runningProcesses === 1 ? "a process still runs" : `${runningProcesses} processes still run`;
-    throw new Failure(`${some}: see 'exec-server ps', and give --force to end everything`);
+    throw new Failure(`${some}: see 'exec-server ps', or use --force to end everything`);
   }
   await end(pid, host);
   await print(`stopped (pid ${pid})\n`);
@@ -55,20 +57,11 @@ async function stop({ force, ...options }: TargetOptions & { readonly force?: bo
 
 /** The number cannot be another program's: as long as the connection is there, so is its server. */
 async function end(pid: number, host: Host): Promise<void> {
-  if (host.state !== "connected") throw new Failure("the server ends by itself just now");
+  if (host.state !== "connected") throw new Failure("the server is stopping by itself right now");
   process.kill(pid, "SIGTERM");
   const deadline = Date.now() + DEADLINE_MS;
-  while (isAlive(pid)) {
-    if (Date.now() > deadline) throw new Failure(`the server does not end; run 'kill -9 ${pid}'`);
+  while (isRunning(pid)) {
+    if (Date.now() > deadline) throw new Failure(`the server does not stop; run 'kill -9 ${pid}'`);
     await setTimeout(POLL_MS);
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
   }
 }

@@ -1,7 +1,7 @@
 import { repeated } from "../arguments.ts";
 import type { Command } from "commander";
-import { endWith } from "../outcome/end-with.ts";
-import { syncDirectories, type SyncOptions } from "../syncing/sync-directories.ts";
+import { setAction } from "../outcome/end-with.ts";
+import { syncDirectories } from "../syncing/sync-directories.ts";
 import { withTarget } from "../target/target-options.ts";
 
 const EXAMPLES = `
@@ -32,22 +32,19 @@ Examples:
 export function define(program: Command): void {
   const command = program
     .command("sync")
-    .summary("make a directory like one elsewhere, and keep it so")
-    .description("Make the directory DST like SRC. Only what differs is copied.")
+    .summary("mirror a directory to another place, and keep it in sync")
+    .description("Make the directory DST a mirror of SRC. Only what differs is copied.")
     .usage("[OPTIONS] SRC DST")
     .argument("<src>", "the directory to copy from")
     .argument("<dst>", "the directory to copy to")
-    .option("-w, --watch", "stay, and carry over what changes in SRC, until it is interrupted")
-    .option("--delete", "delete what is not in SRC, at the end")
+    .option("-w, --watch", "keep running, and copy each change in SRC, until interrupted")
+    .option("--delete", "delete what is not in SRC, once everything is copied")
     .option("--force", "delete even if SRC is empty")
-    .option("--exclude <PATTERN>", "leave out what matches; may be given several times", repeated)
+    .option("--exclude <PATTERN>", "leave out what matches (repeatable)", repeated)
     .option("--gitignore", "leave out .git and what the .gitignore files of SRC name")
-    .option("-n, --dry-run", "change nothing, and list what would be changed")
+    .option("-n, --dry-run", "change nothing; list what would change")
     .option("-q, --quiet", "show no progress and no summary")
-    .option("--json", "print a summary as JSON; with --watch, one line for each burst")
+    .option("--json", "print a summary as JSON; with --watch, one line for each batch of changes")
     .addHelpText("after", EXAMPLES);
-  withTarget(command).action(async (from: string, to: string) => {
-    const isComplete = await syncDirectories(from, to, command.optsWithGlobals<SyncOptions>());
-    await endWith(isComplete ? 0 : 1);
-  });
+  setAction(withTarget(command), syncDirectories);
 }

@@ -1,10 +1,11 @@
 import type { Command } from "commander";
-import { endWith } from "../outcome/end-with.ts";
-import { asFailure, Failure, OWN_FAILURE_STATUS } from "../outcome/failure.ts";
+import { within } from "../../../base/deadlines.ts";
+import { setAction, withOwnStatus } from "../outcome/end-with.ts";
+import { Failure } from "../../shared/failure.ts";
 import { attachByName, connectNamed } from "../kept/attach.ts";
 import { parseDurationArgument } from "../arguments.ts";
-import { formatDuration } from "../print/amounts.ts";
-import { printJson } from "../print/output.ts";
+import { formatDuration } from "../../../base/amounts.ts";
+import { printJson } from "../../shared/standard-streams.ts";
 import { statusOf, TIMED_OUT_STATUS } from "../outcome/exit-status.ts";
 import { type TargetOptions, withTarget } from "../target/target-options.ts";
 
@@ -34,28 +35,20 @@ export function define(program: Command): void {
     .option("--timeout <DURATION>", "wait no longer than this: 10s, 5m", parseDurationArgument)
     .option("--json", "print how each process ended as one JSON document")
     .addHelpText("after", EXAMPLES);
-  withTarget(command).action(async (names: string[]) => {
-    await endWith(await wait(names, command.optsWithGlobals<WaitOptions>()));
-  });
+  setAction(withTarget(command), withOwnStatus(wait));
 }
 
 async function wait(names: readonly string[], { timeout, ...options }: WaitOptions): Promise<number> {
-  try {
-    await using host = await connectNamed(names, options);
-    // All names are checked before the first wait.
-    const processes = await Promise.all(names.map((name) => attachByName(host, name, {})));
-    const late = timeout === undefined ? undefined : lateness(names, timeout);
-    const ended = Promise.all(processes.map(async ({ name, exited }) => ({ name, ...(await exited) })));
-    const reports = await (late === undefined ? ended : Promise.race([ended, late]));
-    if (options.json === true) await printJson(reports);
-    return statusOf(reports.at(-1)!);
-  } catch (error) {
-    throw asFailure(error, OWN_FAILURE_STATUS) ?? error;
-  }
+  await using host = await connectNamed(names, options);
+  // All names are checked before the first wait.
+  const processes = await Promise.all(names.map((name) => attachByName(host, name, {})));
+  const ended = Promise.all(processes.map(async ({ name, exited }) => ({ name, ...(await exited) })));
+  const reports = await within(ended, timeout ?? Infinity, () => late(names, timeout!));
+  if (options.json === true) await printJson(reports);
+  return statusOf(reports.at(-1)!);
 }
 
-function lateness(names: readonly string[], timeoutMs: number): Promise<never> {
+function late(names: readonly string[], timeoutMs: number): Failure {
   const time = timeoutMs < 1000 ? `${timeoutMs}ms` : formatDuration(timeoutMs);
-  const failure = new Failure(`${names.join(", ")}: still running after ${time}`, TIMED_OUT_STATUS);
-  return new Promise((_, reject) => setTimeout(() => reject(failure), timeoutMs));
+  return new Failure(`${names.join(", ")}: still running after ${time}`, TIMED_OUT_STATUS);
 }

@@ -31,7 +31,7 @@ const ZSH = String.raw`#compdef exec-server
 # Completion of exec-server for zsh. In ~/.zshrc, after compinit: source <(exec-server completion zsh)
 _exec_server() {
   local line word
-  local -a lines described open
+  local -a lines described plain open
   local files=0
   lines=("${"$"}{(@f)$("${"$"}{words[1]}" complete -- "${"$"}{(@Q)words[2,CURRENT]}" 2>/dev/null)}")
   for line in "${"$"}{lines[@]}"; do
@@ -40,11 +40,14 @@ _exec_server() {
     word="${"$"}{line%%$'\t'*}"
     if [[ "$word" == *[:/] ]]; then
       open+=("$word")
+    elif [[ "$line" == *$'\t' ]]; then
+      plain+=("$word")
     else
       described+=("${"$"}{word//:/\\:}:${"$"}{line#*$'\t'}")
     fi
   done
   if (( ${"$"}{#described} )); then _describe -V -t exec-server 'exec-server' described; fi
+  if (( ${"$"}{#plain} )); then compadd -- "${"$"}{plain[@]}"; fi
   if (( ${"$"}{#open} )); then compadd -S '' -- "${"$"}{open[@]}"; fi
   if (( files )); then _files; fi
 }

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { createDeferred } from "../../../base/deferred.ts";
+import { SESSION_OVER_CLOSE_CODE } from "../../../protocol/wire-limits.ts";
 import { createMemoryPair } from "../../../transport/memory.ts";
-import type { Transport } from "../../../transport/transport.ts";
+import type { Transport, TransportEvents } from "../../../transport/transport.ts";
 import { carryMessages } from "./carry-messages.ts";
 
 /** Opens an end, and collects what it gets. */
@@ -31,6 +32,21 @@ test("what the page says before there is a server arrives first, and the end of 
   await expect.poll(() => [server.heard, shown]).toEqual([["early", "late"], ["answer"]]);
   back.close();
   await closed;
+});
+
+test("a page that leaves for good ends its session with the server, too", async () => {
+  const [front] = createMemoryPair();
+  const farewells: unknown[] = [];
+  front.close = (farewell) => farewells.push(farewell);
+  let leave: TransportEvents["close"] | undefined;
+  const [page] = createMemoryPair();
+  page.open = (events) => {
+    leave = (reason, code) => events.close(reason, code);
+  };
+  await carryMessages(page, async () => front);
+  leave!(undefined, SESSION_OVER_CLOSE_CODE);
+  leave!(undefined, 1001);
+  expect(farewells).toEqual([{ code: SESSION_OVER_CLOSE_CODE, reason: "" }, undefined]);
 });
 
 test("a page that leaves ends the attempt to connect", async () => {
@@ -70,7 +86,7 @@ test("a server that is there too late for its page is left at once", async () =>
   await Promise.all([carried, closed]);
 });
 
-test("a server that cannot be reached is told", async () => {
+test("a server that cannot be reached is reported", async () => {
   const [page] = createMemoryPair();
   await expect(carryMessages(page, () => Promise.reject(new Error("no route")))).rejects.toThrow("no route");
 });

@@ -1,3 +1,4 @@
+import { SESSION_OVER_CLOSE_CODE } from "../../../protocol/wire-limits.ts";
 import { HIGH_WATER_BYTES, type Transport } from "../../../transport/transport.ts";
 
 /**
@@ -10,7 +11,7 @@ export async function carryMessages(
 ): Promise<void> {
   const left = new AbortController();
   let server: Transport | undefined;
-  /** What the page sends before there is a server. A paused page could not be seen leaving. */
+  /** Messages that the page sends before the server is connected. Pausing the page would hide that it disconnects. */
   const early: string[] = [];
   let earlyLength = 0;
   page.open({
@@ -21,9 +22,9 @@ export async function carryMessages(
       if (earlyLength >= HIGH_WATER_BYTES) page.pause();
     },
     drain: () => server?.resume(),
-    close: (reason) => {
+    close: (reason, code) => {
       left.abort();
-      if (server !== undefined) end(server, reason);
+      if (server !== undefined) end(server, reason, code);
     },
   });
   try {
@@ -48,7 +49,8 @@ function pass(text: string, from: Transport, to: Transport): void {
   if (to.queuedBytes >= HIGH_WATER_BYTES) from.pause();
 }
 
-function end(transport: Transport, reason: string | undefined): void {
-  if (reason === undefined) transport.close();
-  else transport.destroy(reason);
+/** A page that leaves for good says so by a code; without it, the server would keep its session for a while. */
+function end(transport: Transport, reason: string | undefined, code?: number): void {
+  if (reason !== undefined) transport.destroy(reason);
+  else transport.close(code === SESSION_OVER_CLOSE_CODE ? { code, reason: "" } : undefined);
 }

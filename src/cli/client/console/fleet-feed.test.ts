@@ -9,7 +9,7 @@ import { feedPage, type FleetSource } from "./fleet-feed.ts";
 const IDLE: Executor = { id: "a", labels: {}, running: 0, free: 4, load: 0, state: "ready", since: 1 };
 
 /** A fleet, and a page that shows it. */
-function open(executors: readonly Executor[], given: Partial<FleetSource> = {}) {
+function open(executors: readonly Executor[], overrides: Partial<FleetSource> = {}) {
   const list = new Map(executors.map((executor) => [executor.id, executor]));
   const watchers = new Set<(change: ExecutorChange) => void>();
   const listeners = new Set<(state: FleetState) => void>();
@@ -36,7 +36,7 @@ function open(executors: readonly Executor[], given: Partial<FleetSource> = {}) 
     servers: "nats://127.0.0.1:4222",
     open: async (id) => `http://127.0.0.1:1/#link=${id}`,
     explain: String,
-    ...given,
+    ...overrides,
     fleet: {
       state: "connected",
       list: () => [...list.values()],
@@ -50,7 +50,7 @@ function open(executors: readonly Executor[], given: Partial<FleetSource> = {}) 
       },
       cordon: async () => {},
       uncordon: async () => {},
-      ...given.fleet,
+      ...overrides.fleet,
     },
   });
   return {
@@ -78,19 +78,19 @@ function open(executors: readonly Executor[], given: Partial<FleetSource> = {}) 
 
 const machines = (heard: readonly FleetMessage[]) => heard.filter((message) => message.kind === "machines");
 
-test("a page is told all machines in messages of a bounded size, then each change once", async () => {
+test("a page gets all machines in messages of a bounded size, then each change once", async () => {
   const long = { text: "x".repeat(200) };
   const fleet = Array.from({ length: 1000 }, (_, index) => ({ ...IDLE, id: `m-${index}`, labels: long }));
   const feed = open(fleet);
   await expect.poll(() => machines(feed.heard).at(-1)?.isComplete).toBe(true);
   expect(feed.heard[0]).toMatchObject({ kind: "fleet", name: "prod", state: "connected" });
-  const told = machines(feed.heard);
-  expect(told.flatMap((message) => message.machines)).toEqual(fleet);
-  expect(told.length).toBeGreaterThan(2);
-  for (const message of told) expect(JSON.stringify(message).length).toBeLessThan(70_000);
+  const sent = machines(feed.heard);
+  expect(sent.flatMap((message) => message.machines)).toEqual(fleet);
+  expect(sent.length).toBeGreaterThan(2);
+  for (const message of sent) expect(JSON.stringify(message).length).toBeLessThan(70_000);
   for (let load = 1; load < 50; load += 1) feed.change("changed", { ...IDLE, load });
   feed.change("left", { ...IDLE, id: "m-1" });
-  await expect.poll(() => machines(feed.heard).length).toBe(told.length + 1);
+  await expect.poll(() => machines(feed.heard).length).toBe(sent.length + 1);
   expect(machines(feed.heard).at(-1)).toEqual({
     kind: "machines",
     machines: [{ ...IDLE, load: 49 }],
@@ -99,7 +99,7 @@ test("a page is told all machines in messages of a bounded size, then each chang
   });
 });
 
-test("a page that does not read is told the rest when it does, as it is then", async () => {
+test("a page that does not read gets the rest when it does, in its current state", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   onTestFinished(() => void vi.useRealTimers());
   const feed = open([]);

@@ -13,12 +13,12 @@ const MAX_WAITING = 40_000;
 const MAX_REQUEST_CHARACTERS = 4096;
 /** Unanswered, of one page. */
 const MAX_REQUESTS = 16;
-/** WebSocket: what came breaks the rules. */
+/** WebSocket: policy violation. */
 const VIOLATION = 1008;
 /** WebSocket: connect again. */
 const TRY_AGAIN = 1013;
 
-/** What a page shows and does. */
+/** The data and actions of a page. */
 export interface FleetSource {
   readonly name: string;
   readonly servers: string;
@@ -29,7 +29,7 @@ export interface FleetSource {
   readonly explain: (error: unknown) => string;
 }
 
-/** Sends a page all machines of a fleet and then what changes, and does what it asks, until it leaves. */
+/** Sends a page all machines of a fleet and then their changes, and carries out its requests, until it disconnects. */
 export function feedPage(page: Transport, source: FleetSource): void {
   new FleetFeed(page, source).start();
 }
@@ -37,7 +37,7 @@ export function feedPage(page: Transport, source: FleetSource): void {
 class FleetFeed {
   readonly #page: Transport;
   readonly #source: FleetSource;
-  /** What to send to the page, by id. Undefined: the machine has left. */
+  /** Pending updates for the page, by id. Undefined: the machine has left. */
   readonly #waiting = new Map<string, Executor | undefined>();
   #size = 0;
   #requests = 0;
@@ -102,7 +102,7 @@ class FleetFeed {
   #asked(text: string): void {
     const request = readRequest(text);
     if (request === undefined || this.#requests >= MAX_REQUESTS) {
-      this.#page.close({ code: VIOLATION, reason: "no request of a fleet's page, or too many at once" });
+      this.#page.close({ code: VIOLATION, reason: "not a request of the fleet page, or too many at once" });
       return;
     }
     this.#requests += 1;

@@ -2,7 +2,7 @@ import { messageOf } from "../../../base/errors.ts";
 import { shownUrl } from "../../../base/shown-url.ts";
 import type { Fleet } from "../../../client/host/fleet.ts";
 import type { OpenTransport } from "../../../client/link/connectors.ts";
-import { Failure } from "../outcome/failure.ts";
+import { Failure } from "../../shared/failure.ts";
 import { fleetFailure } from "../target/fleet-failure.ts";
 import type { NamedFleet } from "../target/target.ts";
 import { feedPage } from "./fleet-feed.ts";
@@ -12,14 +12,15 @@ import { carriedTo, type LocalPage, serveLocalPage } from "./local-page.ts";
 const MAX_MACHINES = 200;
 
 /**
- * Serves a page of this machine that shows a fleet. Each machine that is opened from there gets a page on a port of its
- * own: what one machine does to its page must not reach the page of another. Resolves with the link.
+ * Serves a page on this machine that shows a fleet. Each machine that is opened from there gets a page on its own port:
+ * what one machine does to its page must not affect another's.
  */
 export async function serveFleetPage(
   named: NamedFleet,
   fleet: Fleet,
   transportsTo: (id: string) => OpenTransport,
-): Promise<string> {
+  port: number | undefined,
+): Promise<LocalPage> {
   const { name, address } = named;
   const pages = new Map<string, Promise<LocalPage>>();
   const open = async (id: string): Promise<string> => {
@@ -40,10 +41,10 @@ export async function serveFleetPage(
   const servers = [address.servers].flat().map(shownUrl).join(",");
   const explain = (error: unknown): string => messageOf(fleetFailure(error, named));
   const source = { name, servers, fleet, open, explain };
-  const page = await serveLocalPage((connection) => feedPage(connection, source), {
+  return await serveLocalPage((connection) => feedPage(connection, source), {
     name,
     command: `exec-server -H ${name} open`,
     index: "fleet.html",
+    port,
   });
-  return page.link();
 }

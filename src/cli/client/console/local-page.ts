@@ -2,10 +2,11 @@ import { messageOf } from "../../../base/errors.ts";
 import { silentLogger } from "../../../base/logger.ts";
 import type { OpenTransport } from "../../../client/link/connectors.ts";
 import { refuseOtherUser } from "../../../server/access/local-users.ts";
-import { LoginLog } from "../../../server/access/refused-logins.ts";
+import { RefusalLog } from "../../../server/access/refusal-log.ts";
 import { Console } from "../../../server/console/console.ts";
 import type { Transport } from "../../../transport/transport.ts";
 import { listenWebSocket } from "../../../transport/websocket/websocket-server.ts";
+import { describeFileError, Failure } from "../../shared/failure.ts";
 import { VERSION } from "../../shared/version.ts";
 import { complain } from "../print/complain.ts";
 import { carryMessages } from "./carry-messages.ts";
@@ -21,26 +22,28 @@ export interface LocalPage {
 }
 
 export interface LocalPageOptions {
-  /** What was typed to open it, and can be typed again for another link. */
+  /** The command that opened it, which also creates another link. */
   readonly command: string;
-  /** What the page is about. Default: the name of this machine. */
+  /** The page's subject. Default: the name of this machine. */
   readonly name?: string | undefined;
   /** File of another page than the usual one. */
   readonly index?: string;
+  /** Default: a free one. */
+  readonly port?: number | undefined;
 }
 
 /** Takes a connection of the page. `failed` says so on the terminal, once for each reason. */
 export type TakePage = (page: Transport, failed: (reason: string) => void) => void;
 
 /**
- * Serves the web console on a free loopback port of this machine, until this program ends. Its page gets a connection;
- * nobody else does.
+ * Serves the web console on a loopback port of this machine, until this program ends. Only its page gets a
+ * connection.
  */
 export async function serveLocalPage(
   take: TakePage,
-  { command, name, index }: LocalPageOptions,
+  { command, name, index, port = 0 }: LocalPageOptions,
 ): Promise<LocalPage> {
-  const log = new LoginLog(silentLogger);
+  const log = new RefusalLog(silentLogger);
   let last: string | undefined;
   // A page tries again and again.
   const complainOnce = (reason: string): void => {
@@ -63,13 +66,15 @@ export async function serveLocalPage(
   );
   const listener = await listenWebSocket({
     host: "127.0.0.1",
-    port: 0,
+    port,
     site: console,
-    authenticate: async () => ({ refusal: "only the web console connects here" }),
+    authenticate: async () => ({ refusal: "only the web console may connect here" }),
     authenticatePage: (presented) => console.admit(presented),
-    // Elsewhere nobody can tell whose connection it is.
+    // On other systems, the owner of a connection cannot be found.
     ...(process.platform === "linux" ? { excludeUser: async (ends) => refuseOtherUser(ends, log) } : {}),
     accept: (page) => take(page, complainOnce),
+  }).catch((error: unknown) => {
+    throw new Failure(`cannot serve the web console on port ${port}: ${describeFileError(error)}`);
   });
   console.listensOn(listener.url);
   return { link: () => console.link() };

@@ -1,14 +1,14 @@
+import type { Stats } from "node:fs";
 import { stat } from "node:fs/promises";
 import { basename, dirname, join, posix, resolve } from "node:path";
 import { FileError } from "../../../client/files/file-error.ts";
 import type { Files } from "../../../client/files/files.ts";
-import { describeFileError } from "../../shared/describe-file-error.ts";
-import { Failure, usageFailure } from "../outcome/failure.ts";
+import { describeFileError, Failure, usageFailure } from "../../shared/failure.ts";
 import { pathFailure } from "../outcome/path-failure.ts";
 import type { Connected } from "../target/connect-target.ts";
 import { absolutePath, isRemotePath, type RemotePath } from "../target/remote-path.ts";
 
-/** One end of a copy, as it was typed. */
+/** One end of a copy, as typed. */
 export interface CopyLocation {
   /** For messages. */
   readonly text: string;
@@ -18,12 +18,17 @@ export interface CopyLocation {
   readonly files: Files | undefined;
   /** Absolute on a server. */
   readonly path: string;
-  /** What comes before a path of its machine in messages. */
+  /** Prefix of its machine's paths in messages. */
   readonly prefix: string;
 }
 
-/** What there is at a location; undefined if nothing is. */
-export type LocationKind = "file" | "directory" | "other" | undefined;
+type LocationKind = "file" | "directory" | "other";
+
+/** The entry at a location. */
+export interface LocationStat {
+  readonly kind: LocationKind;
+  readonly size: number;
+}
 
 /** Parts of the command line that name locations. */
 export function checkTexts(texts: readonly string[]): void {
@@ -37,14 +42,15 @@ export function checkTexts(texts: readonly string[]): void {
 
 /** A location on a server. */
 export function remoteLocation(text: string, path: RemotePath, connected: Connected): CopyLocation {
-  const prefix = `${path.host ?? ""}:`;
-  const { path: typed } = path;
+  const { path: typed, host = "" } = path;
+  const absolute = absolutePath(connected, path);
+  const lostTrailingSlash = typed.endsWith("/") && !absolute.endsWith("/");
   return {
     text,
     typed,
     files: connected.host.files,
-    path: keepSlash(typed, absolutePath(connected, path)),
-    prefix,
+    path: lostTrailingSlash ? `${absolute}/` : absolute,
+    prefix: `${host}:`,
   };
 }
 
@@ -53,62 +59,59 @@ export function localLocation(text: string): CopyLocation {
   return { text, typed: text, files: undefined, path: text, prefix: "" };
 }
 
-function keepSlash(typed: string, path: string): string {
-  return typed.endsWith("/") && !path.endsWith("/") ? `${path}/` : path;
-}
-
-/** Follows links. */
-export async function kindAt({ files, path, text }: CopyLocation): Promise<LocationKind> {
+/** Undefined if nothing is there. Follows links. */
+export async function kindAt(location: CopyLocation): Promise<LocationKind | undefined> {
   try {
-    if (files !== undefined) return (await files.stat(path)).kind;
-    const found = await stat(path);
-    return found.isDirectory() ? "directory" : found.isFile() ? "file" : "other";
+    return (await statAt(location)).kind;
   } catch (error) {
     if (isMissing(error)) return undefined;
-    throw locationFailure(error, text);
+    throw locationFailure(error, location.text);
   }
 }
 
-/** One line about a path that was refused by either machine; other errors stay unchanged. */
+/** Follows links. */
+export async function statAt({ files, path }: CopyLocation): Promise<LocationStat> {
+  return files === undefined ? describeStats(await stat(path)) : await files.stat(path);
+}
+
+export function describeStats(stats: Stats): LocationStat {
+  const kind = stats.isDirectory() ? "directory" : stats.isFile() ? "file" : "other";
+  return { kind, size: stats.size };
+}
+
+/** One line about a path that either machine refused; other errors stay unchanged. */
 export function locationFailure(error: unknown, text: string): unknown {
   const isLocal = (error as NodeJS.ErrnoException).syscall !== undefined;
   return isLocal ? new Failure(`${text}: ${describeFileError(error)}`) : (pathFailure(error, text) ?? error);
 }
 
-/** Whether an error of either machine says that there is nothing. */
+/** Whether an error of either machine means that the path does not exist. */
 export function isMissing(error: unknown): boolean {
   const { code, errno } = error as { code?: string; errno?: unknown };
   if (error instanceof FileError) return code === "NOT_FOUND" || errno === "ENOENT";
   return code === "ENOENT";
 }
 
-/** Where a copy goes. */
-export interface Landing {
-  readonly target: CopyLocation;
-  /** Nothing was there. */
-  readonly isNew: boolean;
-}
-
 /**
- * Where a copy goes, by the rules of `cp -r`: into a directory that exists, under the name of the source; otherwise to
- * the path itself, whose directory must exist.
+ * Destination of a copy, by the rules of `cp -r`: into an existing directory, under the name of the source; otherwise
+ * the path itself, whose directory must exist. It is new if nothing existed there.
  */
 export async function landingOf(
   source: CopyLocation,
   sourceKind: "file" | "directory",
   destination: CopyLocation,
-): Promise<Landing> {
+): Promise<{ readonly target: CopyLocation; readonly isNew: boolean }> {
   const kind = await kindAt(destination);
   if (kind === "directory") {
     const name = nameOf(source);
-    // `d/.` means what is in the directory.
+    // `d/.` means the directory's contents.
     const target = name === undefined ? destination : childOf(destination, name);
     return { target, isNew: false };
   }
   const { text, path } = destination;
   if (kind !== undefined) {
     if (sourceKind === "directory" || path.endsWith("/"))
-      throw new Failure(`${text}: it is not a directory; remove it first, or choose another name`);
+      throw new Failure(`${text}: not a directory; remove it first, or choose another name`);
     return { target: destination, isNew: false };
   }
   if (sourceKind === "file" && path.endsWith("/"))

@@ -1,9 +1,8 @@
-import type { Stats } from "node:fs";
-import { lstat, readdir, stat } from "node:fs/promises";
+import { lstat, readdir } from "node:fs/promises";
 import { join, posix } from "node:path";
-import type { CopyLocation } from "./copy-location.ts";
+import { type CopyLocation, describeStats, statAt } from "./copy-location.ts";
 
-/** What there is to copy. */
+/** Amount of data to copy. */
 export interface Total {
   files: number;
   bytes: number;
@@ -14,49 +13,30 @@ export interface Total {
  * what cannot be read is left to the copy to report.
  */
 export async function countSource(source: CopyLocation, total: Total, signal: AbortSignal): Promise<void> {
-  const { kind, size } = await rootOf(source);
-  if (kind === "file") {
+  const add = ({ kind, size }: { readonly kind: string; readonly size: number }): void => {
+    if (kind !== "file") return;
     total.files += 1;
     total.bytes += size;
-  }
-  const directories = kind === "directory" ? [source.path] : [];
-  for (let path = directories.pop(); path !== undefined && !signal.aborted; path = directories.pop()) {
+  };
+  const root = await statAt(source);
+  add(root);
+  const directories = root.kind === "directory" ? [source.path] : [];
+  for (let path = directories.pop(); path !== undefined && !signal.aborted; path = directories.pop())
     for (const entry of await entriesOf(source, path, signal)) {
+      add(entry);
       if (entry.kind === "directory") directories.push(entry.path);
-      if (entry.kind !== "file") continue;
-      total.files += 1;
-      total.bytes += entry.size;
     }
-  }
 }
 
-interface Entry {
-  readonly path: string;
-  readonly kind: string;
-  readonly size: number;
-}
-
-async function rootOf({ files, path }: CopyLocation): Promise<{ kind: string; size: number }> {
-  if (files !== undefined) return files.stat(path);
-  const found = await stat(path);
-  return { kind: kindOf(found), size: found.size };
-}
-
-async function entriesOf({ files }: CopyLocation, path: string, signal: AbortSignal): Promise<Entry[]> {
+async function entriesOf({ files }: CopyLocation, path: string, signal: AbortSignal) {
   if (files !== undefined) {
     const entries = await files.listDetails(path, { signal });
     return entries.map(({ name, kind, size }) => ({ path: posix.join(path, name), kind, size }));
   }
-  const names = await readdir(path);
-  const found: Entry[] = [];
-  for (const name of names) {
+  const entries = [];
+  for (const name of await readdir(path)) {
     const inner = join(path, name);
-    const own = await lstat(inner);
-    found.push({ path: inner, kind: kindOf(own), size: own.size });
+    entries.push({ path: inner, ...describeStats(await lstat(inner)) });
   }
-  return found;
-}
-
-function kindOf(found: Stats): string {
-  return found.isDirectory() ? "directory" : found.isFile() ? "file" : "other";
+  return entries;
 }

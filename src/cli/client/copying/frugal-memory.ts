@@ -3,38 +3,30 @@ import { runInNewContext } from "node:vm";
 
 /** Bytes that may become garbage before it is collected. */
 const GARBAGE_BYTES = 16 * 1024 * 1024;
-/** What a small file leaves behind besides its bytes. */
+/** Garbage per small file besides its bytes. */
 const FILE_BYTES = 16 * 1024;
-/** From this size on, the memory of received bytes is used again. */
+/** From this size, the memory of received bytes is reused. */
 const REUSED_BYTES = 256 * 1024;
 
 /**
- * Keeps a copy small. Node lets the space for new objects grow to 32 MiB. And it frees received bytes when its heap is
- * full, but they are not in its heap: a copy of many files would hold a hundred megabytes that nobody uses.
+ * Limits the memory of a copy. Node lets the space for new objects grow to 32 MiB. And it frees received bytes when its
+ * heap is full, but they are not in its heap: a copy of many files would hold on to a hundred megabytes of garbage.
+ *
+ * The returned function is called for each file, and for each block of a large one, with what has been copied since the
+ * beginning. `receives` is false if the bytes come from files of this machine, whose memory is reused.
  */
-export class FrugalMemory {
-  readonly #collect: () => void;
-  readonly #receives: boolean;
-  #bytes = 0;
-  #files = 0;
-  #garbage = 0;
-
-  /** `receives` is false if the bytes come from files of this machine, whose memory is used again. */
-  constructor({ receives }: { receives: boolean }) {
-    setFlagsFromString("--semi-space-growth-factor=1");
-    setFlagsFromString("--expose-gc");
-    this.#collect = runInNewContext("gc") as () => void;
-    this.#receives = receives;
-  }
-
-  /** Reports how much has been copied since the beginning. Called for each file, and for each block of a large one. */
-  copied({ bytes, files }: { readonly bytes: number; readonly files: number }): void {
-    const received = this.#receives ? bytes - this.#bytes : 0;
-    this.#garbage += (received < REUSED_BYTES ? received : 0) + (files - this.#files) * FILE_BYTES;
-    this.#bytes = bytes;
-    this.#files = files;
-    if (this.#garbage < GARBAGE_BYTES) return;
-    this.#garbage = 0;
-    this.#collect();
-  }
+export function frugalMemory(receives: boolean): (copied: { bytes: number; files: number }) => void {
+  setFlagsFromString("--semi-space-growth-factor=1");
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  const last = { bytes: 0, files: 0 };
+  let garbage = 0;
+  return ({ bytes, files }) => {
+    const received = receives ? bytes - last.bytes : 0;
+    garbage += (received < REUSED_BYTES ? received : 0) + (files - last.files) * FILE_BYTES;
+    Object.assign(last, { bytes, files });
+    if (garbage < GARBAGE_BYTES) return;
+    garbage = 0;
+    collect();
+  };
 }

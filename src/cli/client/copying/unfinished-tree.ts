@@ -8,7 +8,7 @@ const MARK = /^\.exec-server-part-[0-9a-f]{16}-[0-9a-f]{16}$/;
 /** Made by `in`: the machine and the process that has made it, and something random. */
 const MADE_BY = /^\.exec-server-part-([0-9a-f]{8})([0-9a-f]{8})-[0-9a-f]{16}$/;
 
-/** Whether a name is that of a mark of this or another copy. Those are not copied. */
+/** Whether a name is a mark of this or another copy. Marks are not copied. */
 export function isMark(name: string): boolean {
   return MARK.test(name);
 }
@@ -20,7 +20,7 @@ export function isMark(name: string): boolean {
 export class UnfinishedTree {
   readonly name: string;
   readonly #location: CopyLocation;
-  /** For messages: who may not write a name beside the copy may not write the copy either. */
+  /** Directory for messages: a user who may not write a name beside the copy may not write the copy, either. */
   readonly #directory: string;
 
   /**
@@ -39,7 +39,7 @@ export class UnfinishedTree {
     return new UnfinishedTree(childOf(directory, name));
   }
 
-  /** Removes marks of that kind whose command was killed before it could. Never rejects: the copy does not need it. */
+  /** Removes such marks of killed commands. Never rejects: the copy does not need it. */
   static async sweep(directory: CopyLocation): Promise<void> {
     try {
       for (const name of await namesIn(directory))
@@ -79,7 +79,7 @@ export class UnfinishedTree {
     else await files.remove(path, { recursive: true, force: true });
   }
 
-  /** Whether it is in the source, and the source on the machine where the mark is. */
+  /** Whether it is in the source, and the source on the mark's machine. */
   async isIn(source: CopyLocation): Promise<boolean> {
     try {
       const [root, path] = await Promise.all([canonical(source), canonical(this.#location)]);

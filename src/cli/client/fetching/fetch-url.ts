@@ -1,14 +1,28 @@
-import type { FetchOptions } from "./fetch-options.ts";
-import { Failure, usageFailure } from "../outcome/failure.ts";
+import { defined } from "../../shared/defined.ts";
+import { Failure, usageFailure } from "../../shared/failure.ts";
 import { type ErrorCode, ExecError, messageOf } from "../../../base/errors.ts";
 import { complain } from "../print/complain.ts";
-import { print, printJson } from "../print/output.ts";
+import { print, printJson } from "../../shared/standard-streams.ts";
 import { printable } from "../print/printable.ts";
 import { connectTarget } from "../target/connect-target.ts";
+import type { TargetOptions } from "../target/target-options.ts";
 import { writeBody } from "./write-body.ts";
 import { readBody } from "./request-body.ts";
 
-/** As curl. */
+/** Command line options for a request. */
+interface FetchOptions extends TargetOptions {
+  readonly request?: string;
+  readonly header?: readonly string[];
+  readonly data?: string;
+  readonly output?: string;
+  readonly include?: boolean;
+  readonly head?: boolean;
+  readonly location?: boolean;
+  readonly fail?: boolean;
+  readonly json?: boolean;
+}
+
+/** The same as curl's. */
 const FAILED_STATUS = 22;
 /** A body in a JSON document is held in memory. */
 const MAX_JSON_BODY_BYTES = 64 * 1024 * 1024;
@@ -21,12 +35,12 @@ export async function fetchUrl(url: string, options: FetchOptions): Promise<numb
   await using host = connected.host;
   let response: Response;
   try {
-    response = await host.fetch(url, { ...request, ...(body === undefined ? {} : { body }) });
+    response = await host.fetch(url, { ...request, ...defined({ body }) });
   } catch (error) {
     throw noAnswer(url, error);
   }
   const isRefused = options.fail === true && response.status >= 400;
-  if (isRefused) complain(`${url}: the answer has the status ${response.status}`);
+  if (isRefused) complain(`${url}: the response has status ${response.status}`);
   try {
     if (options.json === true) await printJson(await document(url, response));
     else await printAnswer(response, options, isRefused);
@@ -39,22 +53,22 @@ export async function fetchUrl(url: string, options: FetchOptions): Promise<numb
 function requestOf(url: string, options: FetchOptions): RequestInit {
   checkUrl(url);
   if (/^[^:\s]+:\s/.test(options.host ?? ""))
-    throw usageFailure(`-H names a host; give the header with --header '${options.host}'`);
+    throw usageFailure(`-H names a host; pass the header with --header '${options.host}'`);
   if (options.head === true && options.data !== undefined)
     throw usageFailure("--head sends no body; leave --data or --head out");
   const fallback = options.head === true ? "HEAD" : options.data === undefined ? "GET" : "POST";
   const method = (options.request ?? fallback).toUpperCase();
   if (options.data !== undefined && (method === "GET" || method === "HEAD"))
-    throw usageFailure(`${method} sends no body; leave --data out, or give another method with --request`);
+    throw usageFailure(`${method} sends no body; leave --data out, or use another method with --request`);
   return { method, headers: headersOf(options), redirect: options.location === true ? "follow" : "manual" };
 }
 
 function checkUrl(url: string): void {
   if (!URL.canParse(url) || !/^https?:/i.test(url))
-    throw usageFailure(`'${url}' is not an address; give one that begins with http:// or https://`);
+    throw usageFailure(`'${url}' is not a URL; use one that begins with http:// or https://`);
   const { username, password } = new URL(url);
   if (username !== "" || password !== "")
-    throw usageFailure("an address cannot hold a password; give --header 'Authorization: …'");
+    throw usageFailure("a URL cannot contain a password; use --header 'Authorization: …'");
 }
 
 function headersOf({ header = [], data }: FetchOptions): Headers {
@@ -68,7 +82,7 @@ function headersOf({ header = [], data }: FetchOptions): Headers {
       throw usageFailure(`'${line}' is not a header; write 'Name: value'`);
     }
   }
-  // What curl sends, and servers expect of a form.
+  // curl's default, which servers expect of a form.
   if (data !== undefined && !headers.has("content-type"))
     headers.set("content-type", "application/x-www-form-urlencoded");
   return headers;
@@ -90,14 +104,14 @@ function headText(response: Response): string {
     .join("");
 }
 
-/** The body is text if it is UTF-8, else base64. */
+/** The body is text if it is UTF-8, otherwise base64. */
 async function document(url: string, response: Response): Promise<object> {
   const pieces: Uint8Array[] = [];
   let length = 0;
   for await (const piece of response.body ?? []) {
     length += piece.length;
     if (length > MAX_JSON_BODY_BYTES)
-      throw new Failure("the body is too large for a JSON document; leave --json out, or give --output");
+      throw new Failure("the body is too large for a JSON document; leave --json out, or use --output");
     pieces.push(piece);
   }
   const bytes = Buffer.concat(pieces);

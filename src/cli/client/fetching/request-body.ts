@@ -1,8 +1,7 @@
 import { createReadStream } from "node:fs";
 import { MAX_BYTES_IN_MESSAGE } from "../../../client/calls/wire-bytes.ts";
-import { describeFileError } from "../../shared/describe-file-error.ts";
-import { Failure } from "../outcome/failure.ts";
-import { formatSize } from "../print/amounts.ts";
+import { describeFileError, Failure } from "../../shared/failure.ts";
+import { formatSize } from "../../../base/amounts.ts";
 
 /** The body that `--data` gives: a text, `@FILE`, or `@-` for stdin. */
 export async function readBody(data: string): Promise<string | Uint8Array<ArrayBuffer>> {

@@ -3,9 +3,8 @@ import { realpathSync, rmSync, statSync } from "node:fs";
 import { type FileHandle, open, rename } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { abortable } from "../../../base/deadlines.ts";
-import { describeFileError } from "../../shared/describe-file-error.ts";
-import { Failure } from "../outcome/failure.ts";
-import { print } from "../print/output.ts";
+import { describeFileError, Failure } from "../../shared/failure.ts";
+import { print } from "../../shared/standard-streams.ts";
 import { untilInterrupted } from "../outcome/until-interrupted.ts";
 
 const PERMISSIONS = 0o7777;
@@ -22,10 +21,10 @@ export async function writeBody(pieces: Pieces, path: string | undefined): Promi
     return;
   }
   try {
-    const found = statSync(path, { throwIfNoEntry: false });
-    // A device or a pipe takes what comes, and a directory is an error.
-    if (found !== undefined && !found.isFile()) await writeTo(await open(path, "w"), pieces);
-    else await replace(path, found, pieces);
+    const old = statSync(path, { throwIfNoEntry: false });
+    // A device or a pipe accepts the body, and a directory is an error.
+    if (old?.isFile() === false) await writeTo(await open(path, "w"), pieces);
+    else await replace(path, old, pieces);
   } catch (error) {
     throw isOwn(error) ? new Failure(`cannot write ${path}: ${describeFileError(error)}`) : error;
   }
@@ -33,14 +32,14 @@ export async function writeBody(pieces: Pieces, path: string | undefined): Promi
 
 async function replace(path: string, old: { mode: number } | undefined, pieces: Pieces): Promise<void> {
   // A file behind a link is replaced at its place.
-  const place = old === undefined ? path : realpathSync(path);
-  const unfinished = join(dirname(place), `.exec-server-fetch-${randomBytes(8).toString("hex")}`);
+  const target = old === undefined ? path : realpathSync(path);
+  const unfinished = join(dirname(target), `.exec-server-fetch-${randomBytes(8).toString("hex")}`);
   const discard = (): void => rmSync(unfinished, { force: true });
   const write = async (): Promise<void> => {
     const file = await open(unfinished, "wx", 0o666);
     if (old !== undefined) await file.chmod(old.mode & PERMISSIONS);
     await writeTo(file, pieces);
-    await rename(unfinished, place);
+    await rename(unfinished, target);
   };
   try {
     await untilInterrupted((signal) => {
@@ -61,7 +60,7 @@ async function writeTo(file: FileHandle, pieces: Pieces): Promise<void> {
   }
 }
 
-/** True for an error of this machine's files: those of the body have no system call. */
+/** True for an error of this machine's files: errors of the body have no system call. */
 function isOwn(error: unknown): boolean {
   return (error as NodeJS.ErrnoException).syscall !== undefined;
 }

@@ -1,6 +1,6 @@
 import { hasLabels } from "../../../client/host/executor.ts";
 import type { Fleet } from "../../../client/host/fleet.ts";
-import { Failure, usageFailure } from "../outcome/failure.ts";
+import { Failure, usageFailure } from "../../shared/failure.ts";
 import { findFleet } from "../target/hosts/find-fleet.ts";
 import type { NamedFleet } from "../target/target.ts";
 import { complain } from "../print/complain.ts";
@@ -12,7 +12,7 @@ import { type Labels, showLabels } from "./parse-labels.ts";
 
 /** Options of commands that are about one executor or several. */
 export interface ExecutorsOptions extends Pick<TargetOptions, "debug" | "tokenFile" | "host"> {
-  /** Those with these labels. Empty for all of the fleet. */
+  /** Labels to select by. Empty for the whole fleet. */
   readonly on?: Labels;
 }
 
@@ -21,7 +21,7 @@ export interface ChosenExecutor {
   readonly fleet: Fleet;
   readonly named: NamedFleet;
   readonly id: string;
-  /** As -H takes it. */
+  /** In the form that -H takes. */
   readonly name: string;
 }
 
@@ -35,11 +35,11 @@ interface Wanted {
 /** The executors of a command line. */
 export interface Chosen {
   readonly executors: readonly ChosenExecutor[];
-  /** False if others are not there, or admit nobody, which has been printed. */
+  /** False if some were missing or admitted no clients, which has been reported. */
   readonly isComplete: boolean;
 }
 
-/** What a command line asks for: `FLEET/NAME …`, or with --on `[FLEET]`. Throws what is wrong with it. */
+/** The executors on a command line: `FLEET/NAME …`, or with --on `[FLEET]`. Throws for mistakes. */
 export class ExecutorChoice {
   readonly #wanted: readonly Wanted[];
   readonly #options: ExecutorsOptions;
@@ -49,7 +49,7 @@ export class ExecutorChoice {
     this.#wanted = options.on === undefined ? namedOnes(words) : [labelled(words, options)];
   }
 
-  /** Words that ask for the same executors again. */
+  /** Words that select the same executors again. */
   get words(): string {
     const { on } = this.#options;
     return this.#wanted
@@ -74,9 +74,9 @@ export class ExecutorChoice {
       for (const { named, ids } of this.#wanted) {
         const fleet = await openNamedFleet(named, this.#options, { signal });
         fleets.push(fleet);
-        const found = ids === undefined ? this.#labelledIn(fleet, named) : namedIn(fleet, named, ids);
-        missing += found.missing;
-        for (const id of found.ids) executors.push({ fleet, named, id, name: `${named.name}/${id}` });
+        const matches = ids === undefined ? this.#labelledIn(fleet, named) : namedIn(fleet, named, ids);
+        missing += matches.missing;
+        for (const id of matches.ids) executors.push({ fleet, named, id, name: `${named.name}/${id}` });
       }
       return await act({ executors, isComplete: missing === 0 });
     } finally {
@@ -84,8 +84,8 @@ export class ExecutorChoice {
     }
   }
 
-  /** One that is stopped ends by itself, and admits nobody who could ask it for anything. */
-  #labelledIn(fleet: Fleet, { name }: NamedFleet): Found {
+  /** An executor that is being stopped ends by itself, and admits no clients who could ask for anything. */
+  #labelledIn(fleet: Fleet, { name }: NamedFleet): Matches {
     const { on = {} } = this.#options;
     const all = fleet.list().filter((executor) => hasLabels(executor, on));
     const which = Object.keys(on).length === 0 ? "" : ` with ${showLabels(on)}`;
@@ -101,13 +101,13 @@ export class ExecutorChoice {
   }
 }
 
-interface Found {
+interface Matches {
   readonly ids: readonly string[];
-  /** How many others there are. */
+  /** Number of missing ones. */
   readonly missing: number;
 }
 
-function namedIn(fleet: Fleet, { name }: NamedFleet, wanted: readonly string[]): Found {
+function namedIn(fleet: Fleet, { name }: NamedFleet, wanted: readonly string[]): Matches {
   const known = fleet.list().map(({ id }) => id);
   const ids = wanted.filter((id) => known.includes(id));
   for (const id of wanted) if (!ids.includes(id)) complain(unknownExecutor(name, id, known).message);

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { Fleet } from "../../../client/host/fleet.ts";
-import { usageFailure } from "../outcome/failure.ts";
+import { usageFailure } from "../../shared/failure.ts";
 import { findFleet } from "../target/hosts/find-fleet.ts";
 import type { TargetOptions } from "../target/target-options.ts";
 import { openNamedFleet } from "./open-named-fleet.ts";
@@ -15,12 +15,12 @@ export interface OnOptions extends TargetOptions {
 /** Adds `--on`. */
 export function withOn(
   command: Command,
-  description = "use all machines of the fleet -H that have these labels: K=V[,K=V], or all",
+  description = "use all machines of the fleet -H with these labels: K=V[,K=V], or all",
 ): Command {
   return command.option("--on <LABELS>", description, parseOn);
 }
 
-/** Enters the fleet whose machines are to be used. */
+/** Opens the fleet whose machines are to be used. */
 export async function openChosenFleet(options: OnOptions, signal: AbortSignal): Promise<Fleet> {
   if (options.url !== undefined)
     throw usageFailure("--on is for the machines of a fleet; name it with -H FLEET, not with --url");

@@ -1,5 +1,5 @@
 import { ConnectionError } from "../../../base/errors.ts";
-import { asFailure } from "../outcome/failure.ts";
+import { asFailure } from "../../shared/failure.ts";
 import { complain } from "../print/complain.ts";
 import { someOf } from "../print/some-of.ts";
 import { untilInterrupted } from "../outcome/until-interrupted.ts";
@@ -9,8 +9,17 @@ import { fleetFailure } from "../target/fleet-failure.ts";
 /** Connections that are opened at a time. */
 const MAX_AT_ONCE = 32;
 
-/** Takes executors out of the choice, or into it again. Resolves with the exit status. */
-export async function setCordoned(
+/** Takes executors out of the choice. Resolves with the exit status. */
+export function cordon(words: readonly string[], options: ExecutorsOptions): Promise<number> {
+  return setCordoned(words, true, options);
+}
+
+/** Takes executors into the choice again. Resolves with the exit status. */
+export function uncordon(words: readonly string[], options: ExecutorsOptions): Promise<number> {
+  return setCordoned(words, false, options);
+}
+
+async function setCordoned(
   words: readonly string[],
   cordoned: boolean,
   options: ExecutorsOptions,

@@ -1,6 +1,6 @@
 import type { Executor } from "../../../client/host/executor.ts";
 import type { Fleet } from "../../../client/host/fleet.ts";
-import { formatDuration } from "../print/amounts.ts";
+import { formatDuration } from "../../../base/amounts.ts";
 import { complain } from "../print/complain.ts";
 import { ProgressLine } from "../print/progress-line.ts";
 import { someOf } from "../print/some-of.ts";
@@ -38,7 +38,7 @@ const remedyFor = (words: string, isOne = true): string =>
 /** Executors that are to become empty. */
 class Draining {
   readonly #count: number;
-  /** Those that are not empty yet. */
+  /** Executors that are not empty yet. */
   readonly #left: Map<string, ChosenExecutor>;
   readonly #started = Date.now();
   #line: ProgressLine | undefined;
@@ -71,7 +71,7 @@ class Draining {
     }
   }
 
-  /** How those are that are not empty yet. One that is not there has left. */
+  /** States of executors that are not empty yet. A missing one has left. */
   #states(): { readonly name: string; readonly now: Executor | undefined }[] {
     const lists = new Map<Fleet, ReadonlyMap<string, Executor>>();
     return [...this.#left.values()].map(({ fleet, id, name }) => {
@@ -83,14 +83,10 @@ class Draining {
 
   #checkDrained(): void {
     for (const { name, now } of this.#states()) {
-      // It may have ended, but NATS may also have lost it while everything goes on there.
-      if (now === undefined) this.#end(name, 1, `${name} has left the fleet before it was empty`);
+      // It may have ended, but NATS may also have lost it while everything there keeps running.
+      if (now === undefined) this.#end(name, 1, `${name} left the fleet before it was empty`);
       else if (now.state === "ready")
-        this.#end(
-          name,
-          1,
-          `${name} gets new work again: it was uncordoned, or its server has been restarted`,
-        );
+        this.#end(name, 1, `${name} gets new work again: it was uncordoned, or its server was restarted`);
       else if (now.running === 0) this.#end(name, 0, `nothing is running on ${name}`);
     }
     if (this.#left.size === 0) this.#done();
@@ -108,8 +104,8 @@ class Draining {
   #end(name: string, status: number, message: string): void {
     this.#left.delete(name);
     this.status = Math.max(this.status, status);
-    if (this.#line === undefined) complain(message);
-    else this.#line.above(() => complain(message));
+    this.#line?.clear();
+    complain(message);
   }
 
   /** `prod/web-1: 3 processes run (12s)`, or `2 of 5 empty: 7 processes run on prod/web-1, prod/web-4 (12s)`. */

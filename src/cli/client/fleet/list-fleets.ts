@@ -1,34 +1,35 @@
 import { type Executor, hasLabels } from "../../../client/host/executor.ts";
-import { asFailure } from "../outcome/failure.ts";
+import { asFailure } from "../../shared/failure.ts";
+import { printJson } from "../../shared/standard-streams.ts";
+import { formatDuration } from "../../../base/amounts.ts";
+import { type Colors, stdoutColors } from "../print/colors.ts";
+import { complain } from "../print/complain.ts";
+import { printTable } from "../print/table.ts";
 import { allFleets, findFleet } from "../target/hosts/find-fleet.ts";
 import type { NamedFleet } from "../target/target.ts";
-import { formatDuration } from "../print/amounts.ts";
-import type { Colors } from "../print/colors.ts";
-import { complain } from "../print/complain.ts";
-import { print, printJson, stdoutColors, terminalWidth } from "../print/output.ts";
-import { table } from "../print/table.ts";
 import type { TargetOptions } from "../target/target-options.ts";
 import { openNamedFleet } from "./open-named-fleet.ts";
 import { type Labels, showLabels } from "./parse-labels.ts";
 
-export interface ListOptions extends Pick<TargetOptions, "debug" | "tokenFile"> {
+interface ListOptions extends Pick<TargetOptions, "debug" | "host" | "tokenFile"> {
   readonly label?: Labels;
   readonly json?: boolean;
 }
 
 /** An executor and the fleet it is in. */
-export interface Member {
+interface Member {
   readonly fleet: string;
   readonly executor: Executor;
 }
 
 /** Prints the executors of a fleet, or of all of them. Resolves with the exit status. */
-export async function listFleets(name: string | undefined, options: ListOptions): Promise<number> {
+export async function listFleets(typed: string | undefined, options: ListOptions): Promise<number> {
+  const name = typed ?? options.host;
   const fleets = name === undefined ? allFleets() : [findFleet(name)];
   const answers = await Promise.all(fleets.map((fleet) => membersOf(fleet, options)));
   const members = answers.flatMap((answer) => answer ?? []);
   if (options.json === true) await printJson(members.map(asJson));
-  else if (members.length > 0) await print(memberTable(members));
+  else if (members.length > 0) await printMembers(members);
   else if (!answers.includes(undefined)) complain(emptyReason(fleets, options));
   return answers.includes(undefined) ? 1 : 0;
 }
@@ -57,32 +58,28 @@ function emptyReason(fleets: readonly NamedFleet[], { label }: ListOptions): str
   return `no executor is connected to ${where}; one joins with 'exec-server serve --fleet FILE --id NAME'`;
 }
 
-/** With the names that the other commands use. */
-export function asJson({ fleet, executor: { id, version, since, ...told } }: Member): object {
-  return { name: `${fleet}/${id}`, version: version ?? null, ...told, since: new Date(since).toISOString() };
+/** Names the executors as other commands do. */
+export function asJson({ fleet, executor: { id, version, since, ...rest } }: Member): object {
+  return { name: `${fleet}/${id}`, version: version ?? null, ...rest, since: new Date(since).toISOString() };
 }
 
-function memberTable(members: readonly Member[]): string {
+async function printMembers(members: readonly Member[]): Promise<void> {
   const colors = stdoutColors();
   const now = Date.now();
-  return table(
-    members,
-    [
-      { title: "NAME", value: ({ fleet, executor }) => `${fleet}/${executor.id}` },
-      {
-        title: "STATE",
-        value: ({ executor }) => executor.state,
-        style: (text, { executor }) => stateStyle(executor.state, colors)(text),
-      },
-      { title: "RUNNING", align: "right", value: ({ executor }) => String(executor.running) },
-      { title: "FREE", align: "right", value: ({ executor }) => String(executor.free) },
-      { title: "LOAD", align: "right", value: ({ executor }) => executor.load.toFixed(2) },
-      { title: "VERSION", value: ({ executor }) => executor.version ?? "-" },
-      { title: "AGE", align: "right", value: ({ executor }) => formatDuration(now - executor.since) },
-      { title: "LABELS", value: ({ executor }) => showLabels(executor.labels) },
-    ],
-    { width: terminalWidth(), titleStyle: colors.bold },
-  );
+  await printTable(members, [
+    { title: "NAME", value: ({ fleet, executor }) => `${fleet}/${executor.id}` },
+    {
+      title: "STATE",
+      value: ({ executor }) => executor.state,
+      style: (text, { executor }) => stateStyle(executor.state, colors)(text),
+    },
+    { title: "RUNNING", align: "right", value: ({ executor }) => String(executor.running) },
+    { title: "FREE", align: "right", value: ({ executor }) => String(executor.free) },
+    { title: "LOAD", align: "right", value: ({ executor }) => executor.load.toFixed(2) },
+    { title: "VERSION", value: ({ executor }) => executor.version ?? "-" },
+    { title: "AGE", align: "right", value: ({ executor }) => formatDuration(now - executor.since) },
+    { title: "LABELS", value: ({ executor }) => showLabels(executor.labels) },
+  ]);
 }
 
 export function stateStyle(state: Executor["state"], colors: Colors): (text: string) => string {

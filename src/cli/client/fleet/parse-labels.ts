@@ -3,7 +3,7 @@ import { InvalidArgumentError } from "commander";
 /** Labels of executors. */
 export type Labels = Readonly<Record<string, string>>;
 
-/** Reads `KEY=VALUE[,KEY=VALUE]…` of an option that may be given several times. */
+/** Reads `KEY=VALUE[,KEY=VALUE]…` of a repeatable option. */
 export function parseLabels(text: string, earlier: Labels = {}): Labels {
   const labels = new Map(Object.entries(earlier));
   for (const part of text.split(",")) {

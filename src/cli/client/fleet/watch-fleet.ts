@@ -1,9 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Executor, ExecutorChange } from "../../../client/host/executor.ts";
-import { Failure } from "../outcome/failure.ts";
+import { Failure } from "../../shared/failure.ts";
 import { findFleet } from "../target/hosts/find-fleet.ts";
 import { complain } from "../print/complain.ts";
-import { print, stdoutColors } from "../print/output.ts";
+import { print } from "../../shared/standard-streams.ts";
+import { stdoutColors } from "../print/colors.ts";
 import { printable, printableJson } from "../print/printable.ts";
 import type { TargetOptions } from "../target/target-options.ts";
 import { untilInterrupted } from "../outcome/until-interrupted.ts";
@@ -14,16 +15,16 @@ import { showLabels } from "./parse-labels.ts";
 /** A fleet of 20 000 and some changes. */
 const MAX_WAITING_LINES = 50_000;
 
-interface WatchOptions extends Pick<TargetOptions, "debug" | "tokenFile"> {
+interface WatchOptions extends Pick<TargetOptions, "debug" | "host" | "tokenFile"> {
   readonly json?: boolean;
 }
 
 /** `there`: it was in the fleet already. */
 type Kind = ExecutorChange["kind"] | "there";
 
-/** Prints who is in a fleet, and then each change as a line, until it is interrupted. */
+/** Prints a fleet's members, and then each change as a line, until it is interrupted. */
 export async function watchFleet(name: string | undefined, options: WatchOptions): Promise<void> {
-  const named = findFleet(name);
+  const named = findFleet(name ?? options.host);
   await untilInterrupted(async (signal) => {
     await using fleet = await openNamedFleet(named, options, { signal }).catch((error: unknown) => {
       if (signal.aborted) return undefined;
@@ -66,8 +67,8 @@ function line(fleet: string, kind: Kind, executor: Executor): string {
   const name = colors.bold(printable(`${fleet}/${id}`));
   if (kind === "left") return `${time}  ${name}  ${colors.red("left")}\n`;
   const facts = `${running} running, ${free} free, load ${load.toFixed(2)}`;
-  const told = Object.keys(labels).length === 0 ? "" : `  ${printable(showLabels(labels))}`;
-  return `${time}  ${name}  ${kind}  ${stateStyle(state, colors)(state)}, ${facts}${told}\n`;
+  const shown = Object.keys(labels).length === 0 ? "" : `  ${printable(showLabels(labels))}`;
+  return `${time}  ${name}  ${kind}  ${stateStyle(state, colors)(state)}, ${facts}${shown}\n`;
 }
 
 function jsonLine(fleet: string, kind: Kind, executor: Executor): string {

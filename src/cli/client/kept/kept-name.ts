@@ -1,7 +1,7 @@
 import type { ListedProcess } from "../../../protocol/process-extensions.ts";
-import { usageFailure } from "../outcome/failure.ts";
+import { usageFailure } from "../../shared/failure.ts";
 
-/** A kept process as it is typed: `NAME`, or `OWNER/NAME` for one of somebody else. */
+/** A kept process as typed: `NAME`, or `OWNER/NAME` for someone else's. */
 export interface KeptName {
   readonly name: string;
   readonly owner?: string;
@@ -12,7 +12,7 @@ const NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/;
 
 /** Throws a Failure for a text that no process can be called. */
 export function parseKeptName(text: string): KeptName {
-  // Owners may have slashes of their own.
+  // Owners may contain slashes.
   const slash = text.lastIndexOf("/");
   checkName(text.slice(slash + 1));
   if (slash < 0) return { name: text };
@@ -24,12 +24,12 @@ export function parseKeptName(text: string): KeptName {
 export function checkName(name: string): void {
   if (NAME.test(name)) return;
   throw usageFailure(
-    `'${name}' cannot be the name of a process: a name has up to 128 letters, digits, '_', '.' and '-'`,
+    `'${name}' cannot be the name of a process; use up to 128 letters, digits, '_', '.' and '-'`,
   );
 }
 
-/** Whether a listed process is one that was meant. */
-export function isMeant(listed: ListedProcess, { name, owner }: KeptName): boolean {
+/** Whether a listed process matches the typed name. */
+export function matchesName(listed: ListedProcess, { name, owner }: KeptName): boolean {
   if (listed.name !== name) return false;
   return owner === undefined || listed.owner === owner || ownerText(listed) === owner;
 }

@@ -1,8 +1,8 @@
+import type { Host } from "../../../client/host/host.ts";
 import type { ProcessEvent } from "../../../client/routes/process-events.ts";
 import { complain } from "../print/complain.ts";
 import { printableJson } from "../print/printable.ts";
 import { openOutput, OutputWriter } from "../running/output-stream.ts";
-import type { EventTimes } from "./event-times.ts";
 import type { LogPiece } from "./log-selection.ts";
 
 const NEWLINE = 0x0a;
@@ -71,4 +71,32 @@ function content(bytes: Uint8Array): { text: string } | { base64: string } {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   const text = buffer.toString("utf8");
   return Buffer.from(text).equals(buffer) ? { text } : { base64: buffer.toString("base64") };
+}
+
+/** Times of a process's events, by the server's clock, requested in batches. */
+export class EventTimes {
+  readonly #host: Host;
+  readonly #processId: string;
+  #firstSeq = 0;
+  #timesMs: readonly number[] = [];
+
+  constructor(host: Host, processId: string) {
+    this.#host = host;
+    this.#processId = processId;
+  }
+
+  /** The time in ISO 8601; undefined if the server no longer has the event. */
+  async of(seq: number): Promise<string | undefined> {
+    const known = this.#known(seq);
+    if (known !== undefined) return known;
+    const answer = await this.#host.request("process/times", { processId: this.#processId, fromSeq: seq });
+    this.#firstSeq = answer.firstSeq;
+    this.#timesMs = answer.timesMs;
+    return this.#known(seq);
+  }
+
+  #known(seq: number): string | undefined {
+    const time = this.#timesMs[seq - this.#firstSeq];
+    return time === undefined ? undefined : new Date(time).toISOString();
+  }
 }

@@ -44,7 +44,7 @@ export class LastLines {
     this.#pieces.push(piece);
   }
 
-  /** What is kept. A line that has not ended counts. */
+  /** The selected pieces. An unfinished line counts. */
   get pieces(): readonly LogPiece[] {
     if (this.#lines === 0) return [];
     let left = this.#lines;

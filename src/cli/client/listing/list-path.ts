@@ -11,27 +11,27 @@ export interface Listed {
   readonly name: string;
   readonly path: string;
   readonly kind: DetailedEntry["kind"];
+  readonly special?: DetailedEntry["special"];
   /** Absent if the server does not report it. */
   readonly size?: number | undefined;
   readonly mode?: number | undefined;
-  /** Of what a link leads to. */
+  /** Time of a link's target. */
   readonly modified?: Date | undefined;
   /** Text of a link. */
   readonly target?: string | undefined;
-  /** The entry is the path that was given, not one of a directory. */
+  /** The entry is a path from the command line, not an entry of a directory. */
   readonly isNamed?: boolean;
 }
 
-/** The entries of a directory, or the file itself. `name` is what a file is called then. */
+/** The entries of a directory, or the file itself, which is then called `name`. */
 export async function listPath(files: Files, path: string, name: string): Promise<readonly Listed[]> {
   try {
     const entries: readonly Omit<Listed, "path">[] = await listDirectory(files, path);
     return entries.map((entry) => ({ ...entry, path: posix.join(path, entry.name) }));
   } catch (error) {
     if (!(error instanceof FileError)) throw error;
-    const found = await files.stat(path);
-    if (found.kind === "directory") throw error;
-    const { kind, size, mode } = found;
+    const { kind, size, mode } = await files.stat(path);
+    if (kind === "directory") throw error;
     return [{ name, path, kind, size, mode, isNamed: true }];
   }
 }
@@ -58,18 +58,14 @@ export async function withTimes(files: Files, entries: readonly Listed[]): Promi
 }
 
 async function withTime(files: Files, entry: Listed): Promise<Listed> {
-  const target = entry.kind === "link" ? await orNothing(files.readLink(entry.path)) : undefined;
-  const found = await orNothing(files.stat(entry.path));
-  return {
-    ...entry,
-    ...(target === undefined ? {} : { target }),
-    ...(found === undefined ? {} : { modified: found.modified }),
-    size: entry.size ?? found?.size,
-    mode: entry.mode ?? found?.mode,
-  };
+  const target = entry.kind === "link" ? await orUndefined(files.readLink(entry.path)) : undefined;
+  const stat = await orUndefined(files.stat(entry.path));
+  const { size = stat?.size, mode = stat?.mode } = entry;
+  const { modified = entry.modified } = stat ?? {};
+  return { ...entry, target: target ?? entry.target, modified, size, mode };
 }
 
-async function orNothing<T>(answer: Promise<T>): Promise<T | undefined> {
+async function orUndefined<T>(answer: Promise<T>): Promise<T | undefined> {
   try {
     return await answer;
   } catch (error) {

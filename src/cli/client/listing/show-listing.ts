@@ -1,16 +1,24 @@
-import { formatSize } from "../print/amounts.ts";
-import type { Colors } from "../print/colors.ts";
-import { stdoutColors, terminalWidth } from "../print/output.ts";
+import { formatSize } from "../../../base/amounts.ts";
+import { type Colors, stdoutColors } from "../print/colors.ts";
+import { terminalWidth, pad, widthOf } from "../print/width.ts";
 import { printable } from "../print/printable.ts";
 import { table } from "../print/table.ts";
-import { pad, widthOf } from "../print/width.ts";
 import type { Listed } from "./list-path.ts";
 
-const LETTERS = { file: "-", directory: "d", link: "l", other: "?" } as const;
+const LETTERS = {
+  file: "-",
+  directory: "d",
+  link: "l",
+  pipe: "p",
+  socket: "s",
+  "block device": "b",
+  "character device": "c",
+  other: "?",
+} as const;
 const MARKS = { file: "", directory: "/", link: "@", other: "" } as const;
 const GAP = 2;
 
-/** Names: in columns on a terminal, else as they are, one on each line. */
+/** Names: in columns on a terminal, otherwise one on each line. */
 export function shortListing(entries: readonly Listed[]): string {
   const width = terminalWidth();
   if (width === undefined) return entries.map(({ name }) => `${name}\n`).join("");
@@ -38,7 +46,7 @@ export function shortListing(entries: readonly Listed[]): string {
 export function longListing(entries: readonly Listed[]): string {
   const colors = stdoutColors();
   return table<Listed>(entries, [
-    { value: ({ kind, mode }) => LETTERS[kind] + permissions(mode) },
+    { value: ({ kind, special = kind, mode }) => LETTERS[special] + permissions(mode) },
     { value: ({ size }) => (size === undefined ? "?" : formatSize(size)), align: "right" },
     { value: ({ modified }) => (modified === undefined ? "?" : localTime(modified)) },
     {
@@ -53,7 +61,7 @@ function colored({ kind }: Listed, text: string, colors: Colors): string {
   return kind === "link" ? colors.cyan(text) : text;
 }
 
-/** As `ls` writes them: rwxr-xr-x. */
+/** In the format of `ls`: rwxr-xr-x. */
 function permissions(mode: number | undefined): string {
   if (mode === undefined) return "?????????";
   return [6, 3, 0]

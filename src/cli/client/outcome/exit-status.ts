@@ -1,10 +1,12 @@
 import type { ExitReport } from "../../../client/routes/process-events.ts";
 import { SpawnError } from "../../../client/process/spawn-error.ts";
-import { Failure, OWN_FAILURE_STATUS } from "./failure.ts";
+import { Failure, OWN_FAILURE_STATUS } from "../../shared/failure.ts";
 
 export const TIMED_OUT_STATUS = 124;
 const NOT_EXECUTABLE_STATUS = 126;
 const NOT_FOUND_STATUS = 127;
+/** Longer names are not hinted at. */
+const MAX_LINE = 200;
 
 /** The status of this program for a command that has ended. */
 export function statusOf({ exitCode, timedOut }: ExitReport): number {
@@ -22,7 +24,7 @@ export function failedStart(error: unknown): Failure | undefined {
   if (!(error instanceof SpawnError)) return undefined;
   switch (error.reason) {
     case "notFound":
-      return new Failure(`${error.program}: command not found`, NOT_FOUND_STATUS);
+      return new Failure(`${error.program}: command not found${shellHint(error.program)}`, NOT_FOUND_STATUS);
     case "notExecutable":
       return new Failure(`${error.program}: not executable`, NOT_EXECUTABLE_STATUS);
     case "noSuchDirectory":
@@ -30,4 +32,10 @@ export function failedStart(error: unknown): Failure | undefined {
     default:
       return undefined;
   }
+}
+
+/** Quoting a whole line asks for a shell, as ssh has one. */
+function shellHint(program: string): string {
+  const isLine = program.length <= MAX_LINE && /^\S+(?: +\S+)+$/.test(program);
+  return isLine ? "; no shell reads the line: pass each word by itself, or use sh -c 'LINE'" : "";
 }

@@ -1,5 +1,5 @@
 import { FileError } from "../../../client/files/file-error.ts";
-import { Failure } from "./failure.ts";
+import { Failure } from "../../shared/failure.ts";
 
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: "no such file or directory",
@@ -11,7 +11,7 @@ const REASONS: Readonly<Record<string, string>> = {
   ENAMETOOLONG: "name too long",
 };
 
-/** One line about a path that was refused; undefined for errors that have nothing to do with it. */
+/** One line about a path that was refused; undefined for unrelated errors. */
 export function pathFailure(error: unknown, path: string): Failure | undefined {
   if (!(error instanceof FileError)) return undefined;
   return new Failure(`${path}: ${reasonOf(error)}`);

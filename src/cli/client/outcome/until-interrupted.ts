@@ -1,5 +1,5 @@
 import { constants } from "node:os";
-import { Failure } from "./failure.ts";
+import { Failure } from "../../shared/failure.ts";
 
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 

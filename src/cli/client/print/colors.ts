@@ -1,8 +1,3 @@
-/** Colours for the output of a command. Without colours each function returns its text. */
-export type Colors = Readonly<
-  Record<"bold" | "dim" | "red" | "green" | "yellow" | "blue" | "cyan", (text: string) => string>
->;
-
 const CODES = {
   bold: [1, 22],
   dim: [2, 22],
@@ -12,6 +7,9 @@ const CODES = {
   blue: [34, 39],
   cyan: [36, 39],
 } as const;
+
+/** Colours for the output of a command. Without colours each function returns its text. */
+export type Colors = Readonly<Record<keyof typeof CODES, (text: string) => string>>;
 
 /** Whether a stream gets colours: a terminal does, unless NO_COLOR is set; FORCE_COLOR decides for other streams. */
 export function hasColors(
@@ -25,17 +23,15 @@ export function hasColors(
 }
 
 export function colorsFor(isColored: boolean): Colors {
-  const paint =
-    ([on, off]: readonly [number, number]) =>
-    (text: string) =>
+  const paints = Object.entries(CODES).map(([name, [on, off]]) => {
+    const paint = (text: string): string =>
       isColored && text !== "" ? `\u001b[${on}m${text}\u001b[${off}m` : text;
-  return {
-    bold: paint(CODES.bold),
-    dim: paint(CODES.dim),
-    red: paint(CODES.red),
-    green: paint(CODES.green),
-    yellow: paint(CODES.yellow),
-    blue: paint(CODES.blue),
-    cyan: paint(CODES.cyan),
-  };
+    return [name, paint] as const;
+  });
+  return Object.fromEntries(paints) as Colors;
+}
+
+/** Colours for stdout. */
+export function stdoutColors(): Colors {
+  return colorsFor(hasColors(process.stdout));
 }

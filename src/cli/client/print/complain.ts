@@ -1,11 +1,11 @@
 import { writeErr } from "../../shared/standard-streams.ts";
 import { printable } from "./printable.ts";
 
-/** Beginning and end of a longer line that are shown: what is wrong, and the remedy. */
+/** Characters shown of the beginning and the end of a longer line: the problem, and the remedy. */
 const FIRST_CHARACTERS = 1_500;
 const LAST_CHARACTERS = 500;
 
-/** Prints one line about this command on stderr. Nobody has to read it. */
+/** Prints one line about this command on stderr, without waiting for a reader. */
 export function complain(message: string): void {
   writeErr(`exec-server: ${printable(shortened(message))}\n`);
 }

@@ -1,9 +1,16 @@
 import { visibleJson, visibleText } from "../../../base/visible-text.ts";
 
-/** Text as it can be shown on one line of a terminal: what it would act on, or not show, is escaped. */
+/** Text that is safe to show on one line of a terminal: what the terminal would act on, or hide, is escaped. */
 export const printable = visibleText;
 
 /** A value as JSON, with the same escaped. */
-export function printableJson(value: unknown, indent?: number): string {
-  return visibleJson(JSON.stringify(value, undefined, indent));
+export function printableJson(value: unknown): string {
+  return visibleJson(JSON.stringify(value));
+}
+
+const PLAIN_WORD = /^[\w@%+=:,./-]+$/;
+
+/** A word as it could be typed in a shell. */
+export function shellWord(word: string): string {
+  return PLAIN_WORD.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

@@ -5,7 +5,7 @@ import { fit } from "./width.ts";
 const REDRAW_MS = 200;
 const CLEAR = "\r\u001b[K";
 
-/** One line at the bottom of a terminal that is drawn again and again. Anything else is written through `above`. */
+/** One line at the bottom of a terminal that is redrawn again and again. Call `clear` before writing anything else. */
 export class ProgressLine {
   readonly #stream: NodeJS.WriteStream;
   readonly #text: () => string;
@@ -24,15 +24,9 @@ export class ProgressLine {
     this.#timer.unref();
   }
 
-  /** Runs something that writes lines to the terminal. */
-  above(write: () => void): void {
-    this.#clear();
-    write();
-  }
-
   end(): void {
     clearInterval(this.#timer);
-    this.#clear();
+    this.clear();
   }
 
   #draw(): void {
@@ -40,8 +34,26 @@ export class ProgressLine {
     this.#isDrawn = true;
   }
 
-  #clear(): void {
+  /** Makes room for lines that are written now; it is drawn again below them. */
+  clear(): void {
     if (this.#isDrawn) drawErr(CLEAR);
     this.#isDrawn = false;
+  }
+}
+
+/** Recent growth rate of a count. */
+export class Rate {
+  readonly #windowMs: number;
+  readonly #samples: { readonly at: number; readonly count: number }[] = [];
+
+  constructor(windowMs: number) {
+    this.#windowMs = windowMs;
+  }
+
+  perSecond(count: number, now = performance.now()): number {
+    this.#samples.push({ at: now, count });
+    while (this.#samples.length > 2 && now - this.#samples[0]!.at > this.#windowMs) this.#samples.shift();
+    const first = this.#samples[0]!;
+    return now - first.at < 1 ? 0 : Math.max(0, ((count - first.count) / (now - first.at)) * 1000);
   }
 }

@@ -1,4 +1,4 @@
-/** How many names are listed; the rest is counted. */
+/** Maximum number of names to list; the rest is counted. */
 const MAX_NAMED = 5;
 
 /** Some names, and how many more there are: `a, b and 3 more`. */

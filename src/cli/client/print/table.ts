@@ -1,9 +1,11 @@
+import { print } from "../../shared/standard-streams.ts";
+import { stdoutColors } from "./colors.ts";
 import { printable } from "./printable.ts";
-import { fit, pad, widthOf } from "./width.ts";
+import { fit, pad, terminalWidth, widthOf } from "./width.ts";
 
-/** One column of a table of things. */
+/** One column of a table. */
 export interface Column<T> {
-  /** A table whose columns have no titles has no head. */
+  /** If no column has a title, the table has no header. */
   readonly title?: string;
   readonly value: (row: T) => string;
   readonly align?: "left" | "right";
@@ -11,7 +13,7 @@ export interface Column<T> {
   readonly style?: (text: string, row: T) => string;
 }
 
-export interface TableOptions {
+interface TableOptions {
   /** Columns of the terminal. The last column is cut to fit. Default: as wide as it gets. */
   readonly width?: number | undefined;
   /** Colours the padded titles. */
@@ -21,6 +23,11 @@ export interface TableOptions {
 const SEPARATOR = "  ";
 /** The last column keeps at least this much, whatever the terminal's width. */
 const MIN_LAST_COLUMNS = 8;
+
+/** Prints a table with titles, as wide as the terminal. */
+export function printTable<T>(rows: readonly T[], columns: readonly Column<T>[]): Promise<void> {
+  return print(table(rows, columns, { width: terminalWidth(), titleStyle: stdoutColors().bold }));
+}
 
 /** Lays out a table, one line per row, without spaces at the end of lines. Values are made printable. */
 export function table<T>(

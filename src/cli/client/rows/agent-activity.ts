@@ -6,16 +6,16 @@ import type { AgentJobProgress } from "../../../rows/agents/agent-job-tool.ts";
 import type { ModelToolCall } from "../../../rows/agents/model/model.ts";
 import type { AgentEvent } from "../../../rows/agents/run-agent.ts";
 import { drawErr, writeOut } from "../../shared/standard-streams.ts";
-import { formatDuration } from "../print/amounts.ts";
+import { formatDuration } from "../../../base/amounts.ts";
 import { colorsFor, hasColors } from "../print/colors.ts";
 import { printable } from "../print/printable.ts";
 import { fit } from "../print/width.ts";
 import { JobProgress } from "./job-progress.ts";
 
-/** Of the output of a command between two turns of the model. */
+/** Lines shown of a command's output between two model turns. */
 const MAX_LINES = 20;
 const MAX_LINE_CHARACTERS = 1_000;
-/** A person should see all of what is run. */
+/** A person should see each command in full. */
 const MAX_COMMAND_CHARACTERS = 4_000;
 const MIN_COLUMNS = 20;
 const WITHOUT_TERMINAL = 200;
@@ -24,11 +24,11 @@ const INDENT = "  ";
 
 type ToolResult = Extract<AgentEvent, { readonly type: "result" }>;
 
-/** Shows what an agent does on stderr, while it does it; what it says goes to stdout if that is a terminal. */
+/** Shows an agent's actions on stderr as they happen; its text goes to stdout if that is a terminal. */
 export class AgentActivity {
   readonly #colors = colorsFor(hasColors(process.stderr));
   readonly #outputs = new Map<string, { readonly decoder: InstanceType<typeof TextDecoder>; rest: string }>();
-  /** Lines that came while the agent did something else. */
+  /** Lines that arrived while the agent did something else. */
   #waiting: string[] = [];
   #lines = 0;
   #isCommand = false;
@@ -41,7 +41,7 @@ export class AgentActivity {
       case "retry":
         return this.#line(
           this.#colors.yellow(
-            `${printable(event.error)}; trying again in ${formatDuration(event.delayMs + 999)}`,
+            `${printable(event.error)}; retrying in ${formatDuration(event.delayMs + 999)}`,
           ),
         );
       case "call":
@@ -84,10 +84,10 @@ export class AgentActivity {
       this.#line(bold(`$ ${printable(first)}`));
       for (const line of rest) this.#line(bold(`${INDENT}${printable(line)}`));
     } else {
-      const given = Object.values(values).map((value) =>
+      const texts = Object.values(values).map((value) =>
         typeof value === "string" ? value : JSON.stringify(value),
       );
-      const shown = fit(printable(shorten([name, ...given].join(" "), MAX_LINE_CHARACTERS)), this.#columns);
+      const shown = fit(printable(shorten([name, ...texts].join(" "), MAX_LINE_CHARACTERS)), this.#columns);
       this.#line(bold(shown.slice(0, name.length)) + shown.slice(name.length));
     }
     if (!COMMAND_TOOLS.has(name)) return;
@@ -128,7 +128,7 @@ export class AgentActivity {
   #outputLine(line: string): void {
     this.#lines += 1;
     if (this.#lines > MAX_LINES) return;
-    // Of a line that is drawn again and again, only the last state.
+    // Of a line that is redrawn again and again, only the last state.
     const states = stripVTControlCharacters(shorten(line, MAX_LINE_CHARACTERS)).split("\r");
     const shown = (states.findLast((state) => state !== "") ?? "").replaceAll("\t", "    ");
     if (this.#isCommand) this.#quote(shown);
@@ -149,7 +149,7 @@ export class AgentActivity {
   }
 }
 
-/** Variation selectors and joiners are parts of emoji; whatever else a terminal would act on is escaped. */
+/** Variation selectors and joiners are parts of emoji; anything else that a terminal would act on is escaped. */
 function say(text: string): void {
   const shown = text.replace(/[^\ufe0f\n\t\u200d]+/g, printable);
   if (!process.stdout.isTTY) drawErr(shown);
@@ -165,7 +165,7 @@ function valuesOf(args: string): Readonly<Record<string, unknown>> {
   }
 }
 
-/** How a job of agents ended, from what the tool answered. */
+/** Outcome of a job of agents, from the tool's answer. */
 function jobText(text: string): string {
   const { total_items, completed_items, failed_items, output_csv_path } = valuesOf(text);
   const failed = failed_items === 0 ? "" : `, ${String(failed_items)} failed`;

@@ -1,38 +1,37 @@
-import { repeated } from "../arguments.ts";
-import { targetName } from "../target/target.ts";
 import { type Command, Option } from "commander";
 import type { Host } from "../../../client/host/host.ts";
 import { SANDBOX_PRESETS, type SandboxPreset } from "../../../protocol/sandbox-options.ts";
 import type { AgentCommands, AgentWorkOptions } from "../../../rows/agents/agent-work.ts";
-import { workingDirectory } from "../running/start-options.ts";
+import { isSecret } from "../../../rows/agents/model/hidden-key.ts";
+import { defined } from "../../shared/defined.ts";
+import { usageFailure } from "../../shared/failure.ts";
+import { parseCount, repeated } from "../arguments.ts";
+import { type StartFlags, variables, workingDirectory } from "../running/start-options.ts";
 import { openTarget } from "../target/connect-target.ts";
 import { resolveTarget } from "../target/resolve-target.ts";
+import { targetName } from "../target/target.ts";
 import type { TargetOptions } from "../target/target-options.ts";
-import { agentEnvironment } from "./agent-environment.ts";
-import { parseCount } from "./job-flags.ts";
 
 /** Options that say how far agents may go, and how their commands run. */
-export interface AgentFlags extends TargetOptions {
+export interface AgentFlags extends TargetOptions, Pick<StartFlags, "cwd" | "env"> {
   readonly maxTurns?: number;
   readonly maxToolCalls?: number;
   readonly maxTokensTotal?: number;
-  readonly cwd?: string;
-  readonly env?: readonly string[];
   readonly sandbox?: SandboxPreset | "none";
 }
 
 /** Adds these options. `each`: what the limits are for, such as ` for each row`. */
 export function withAgent(command: Command, each = ""): Command {
   return command
-    .option("--max-tokens-total <N>", "ask for no more turns when a run has used so many tokens", parseCount)
-    .option("--max-turns <N>", `turns of the model${each} [default: 100]`, parseCount)
-    .option("--max-tool-calls <N>", `calls of tools${each} [default: 200]`, parseCount)
-    .option("--cwd <DIR>", "working directory of the commands")
     .option(
-      "--env <K=V>",
-      "set a variable for commands; K alone takes its value from here (repeatable)",
-      repeated,
+      "--max-tokens-total <N>",
+      "stop asking for turns once a run has used this many tokens",
+      parseCount,
     )
+    .option("--max-turns <N>", `model turns${each} [default: 100]`, parseCount)
+    .option("--max-tool-calls <N>", `tool calls${each} [default: 200]`, parseCount)
+    .option("--cwd <DIR>", "working directory of the commands")
+    .option("--env <K=V>", "set a variable for commands; K alone copies yours (repeatable)", repeated)
     .addOption(
       new Option("--sandbox <NAME>", "confine the commands [default: workspace-write]").choices([
         ...SANDBOX_PRESETS,
@@ -41,17 +40,13 @@ export function withAgent(command: Command, each = ""): Command {
     );
 }
 
-/** How far agents may go. */
+/** Limits of agents. */
 export function agentLimits({
   maxTurns,
   maxToolCalls,
   maxTokensTotal,
 }: AgentFlags): Pick<AgentWorkOptions, "maxTurns" | "maxToolCalls" | "maxTokensTotal"> {
-  return {
-    ...(maxTurns === undefined ? {} : { maxTurns }),
-    ...(maxToolCalls === undefined ? {} : { maxToolCalls }),
-    ...(maxTokensTotal === undefined ? {} : { maxTokensTotal }),
-  };
+  return defined({ maxTurns, maxToolCalls, maxTokensTotal });
 }
 
 /** Connects to where the commands of agents run. */
@@ -64,11 +59,27 @@ export async function openAgentHost(
   const env = agentEnvironment(flags.env ?? [], { isOwn, apiKey });
   const host = await openTarget(target, flags, "session");
   const cwd = workingDirectory({ host, isOwn }, flags.cwd);
-  const { sandbox } = flags;
-  const commands = {
-    env,
-    ...(cwd === undefined ? {} : { cwd }),
-    ...(sandbox === undefined ? {} : { sandbox }),
-  };
-  return { host, hostName: targetName(target), commands };
+  return { host, hostName: targetName(target), commands: defined({ env, cwd, sandbox: flags.sandbox }) };
+}
+
+/** Names that servers do not let processes inherit either. */
+const SECRET = /KEY|SECRET|TOKEN/i;
+
+/**
+ * The environment of the commands of agents: what `--env` names, and on the user's own server what this shell has,
+ * without names that look like secrets. The key of the model is never part of it.
+ */
+export function agentEnvironment(
+  named: readonly string[],
+  { isOwn, apiKey }: { readonly isOwn: boolean; readonly apiKey: string | undefined },
+): Record<string, string> {
+  const inherited = isOwn
+    ? Object.entries(process.env).filter(([name, value]) => !SECRET.test(name) && value !== apiKey)
+    : [];
+  const set = variables(named);
+  const leaking =
+    apiKey === undefined || !isSecret(apiKey) ? undefined : set.find(([, value]) => value.includes(apiKey));
+  if (leaking !== undefined)
+    throw usageFailure(`--env ${leaking[0]} would show the agents the key of their own model; leave it out`);
+  return Object.fromEntries([...inherited, ...set]) as Record<string, string>;
 }

@@ -1,10 +1,11 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { basename, dirname, join } from "node:path";
-import type { JobFiles, JobOptions } from "../../../rows/job/file-job.ts";
+import type { JsonValue } from "../../../rows/engine/row.ts";
+import type { JobOptions } from "../../../rows/job/file-job.ts";
 import type { RowsFleetOptions } from "../../../rows/machines/rows-fleet.ts";
 import { type OnOptions, withOn } from "../fleet/chosen-machines.ts";
-import { usageFailure } from "../outcome/failure.ts";
-import { parseDurationArgument } from "../arguments.ts";
+import { defined } from "../../shared/defined.ts";
+import { usageFailure } from "../../shared/failure.ts";
+import { parseCount, parseDurationArgument, parseNumber, readNamedFile } from "../arguments.ts";
 
 /** Options of every command that works on rows. */
 export interface JobFlags extends OnOptions {
@@ -23,6 +24,7 @@ export interface JobFlags extends OnOptions {
   readonly onlyFailed?: boolean;
   readonly rerun: boolean;
   readonly lostAfter?: number;
+  readonly force?: boolean;
   readonly dryRun?: boolean;
   readonly quiet?: boolean;
   readonly json?: boolean;
@@ -33,85 +35,63 @@ export function withJob(command: Command): Command {
   return withOn(command)
     .option(
       "--lost-after <DURATION>",
-      "with --on, how long a machine may be out of sight [default: 50s]",
+      "with --on, how long a machine may be unreachable [default: 50s]",
       parseDurationArgument,
     )
-    .option("-o, --output <FILE>", "the results: CSV, or JSON lines for *.jsonl [default: FILE.results.csv]")
-    .option("--ledger <FILE>", "what is recorded about each row, to resume [default: OUTPUT.ledger]")
-    .option("--id-column <NAME>", "the column with a name for each row [default: row-1, row-2, …]")
-    .addOption(
-      new Option("--format <FORMAT>", "format of FILE [default: by its name]").choices(["csv", "jsonl"]),
+    .option(
+      "-o, --output <FILE>",
+      "the results: CSV, or JSON Lines for *.jsonl; - prints them [default: FILE.results.csv]",
     )
-    .option("--delimiter <CHARACTER>", "between the cells of a CSV file [default: found out]", parseDelimiter)
+    .option("--ledger <FILE>", "file that records the progress, for --resume [default: OUTPUT.ledger]")
+    .option("--id-column <NAME>", "the column with a unique id for each row [default: row-1, row-2, …]")
+    .addOption(
+      new Option("--format <FORMAT>", "format of FILE [default: from its name]").choices(["csv", "jsonl"]),
+    )
+    .option("--delimiter <CHARACTER>", "cell separator of a CSV file [default: detected]", parseDelimiter)
     .option(
       "-j, --max-concurrency <N>",
-      "how many rows run at once [default: 16; map --on: all free slots]",
+      "how many rows to run at once [default: 16; map --on: all free slots]",
       parseCount,
     )
     .option("--timeout <DURATION>", "time for each attempt at a row: 10s, 5m", parseDurationArgument)
     .option("--total-timeout <DURATION>", "time for all rows", parseDurationArgument)
-    .option(
-      "--retries <N>",
-      "further attempts at a row that failed, later each time [default: 0]",
-      parseNumber,
-    )
-    .option("--max-failures <N>", "begin nothing more after so many failed rows", parseCount)
-    .option("--limit <N>", "begin so many rows at most", parseCount)
+    .option("--retries <N>", "how often to retry a failed row, with growing pauses [default: 0]", parseNumber)
+    .option("--max-failures <N>", "start no more rows after this many have failed", parseCount)
+    .option("--limit <N>", "start at most this many rows", parseCount)
     .option("--resume", "continue a job that was interrupted")
     .option("--only-failed", "run the rows of a job again that failed")
     .option(
       "--no-rerun",
-      "with --resume or --on, do not run rows again whose end is not known: they are lost",
+      "with --resume or --on, do not rerun rows whose outcome is unknown: count them as lost",
     )
-    .option("-n, --dry-run", "check everything, start nothing, and show what would be started")
+    .option("--force", "replace the results and the ledger of an earlier job")
+    .option("-n, --dry-run", "check everything and show what would run, without running it")
     .option("-q, --quiet", "show no progress and no summary")
     .option("--json", "print the summary as JSON");
 }
 
-/** Where rows come from, and where results go. */
-export function jobFiles(input: string, flags: JobFlags): JobFiles {
-  const { ledger, format, delimiter, idColumn, resume = false, onlyFailed = false } = flags;
-  return {
-    input,
-    output: flags.output ?? defaultOutput(input),
-    resume: resume || onlyFailed,
-    ...(ledger === undefined ? {} : { ledger }),
-    ...(format === undefined ? {} : { format }),
-    ...(delimiter === undefined ? {} : { delimiter }),
-    ...(idColumn === undefined ? {} : { idColumn }),
-  };
-}
-
-/** How the rows are run. */
+/** Options for running the rows. */
 export function jobOptions(flags: JobFlags): JobOptions {
   const { maxConcurrency, timeout, totalTimeout, retries, maxFailures, limit, onlyFailed, rerun } = flags;
   if (!rerun && flags.resume !== true && flags.on === undefined)
     throw usageFailure("--no-rerun is for a job that is resumed, or runs on a fleet; add --resume or --on");
   if (flags.lostAfter !== undefined && flags.on === undefined)
     throw usageFailure("--lost-after is for the machines of a fleet; add --on");
-  return {
+  return defined({
     rerun,
     only: onlyFailed === true ? "failed" : "unfinished",
-    ...(maxConcurrency === undefined ? {} : { maxConcurrency }),
-    ...(timeout === undefined ? {} : { timeoutMs: timeout }),
-    ...(totalTimeout === undefined ? {} : { totalTimeoutMs: totalTimeout }),
-    ...(retries === undefined ? {} : { retries }),
-    ...(maxFailures === undefined ? {} : { maxFailures }),
-    ...(limit === undefined ? {} : { limit }),
-  };
+    maxConcurrency,
+    timeoutMs: timeout,
+    totalTimeoutMs: totalTimeout,
+    retries,
+    maxFailures,
+    limit,
+  });
 }
 
-/** Which machines of a fleet are used. */
+/** Selection of a fleet's machines. */
 export function fleetOptions({ on, lostAfter }: JobFlags): Omit<RowsFleetOptions, "fleet"> {
-  return {
-    ...(on === undefined ? {} : { on }),
-    ...(lostAfter === undefined ? {} : { lostAfterMs: lostAfter }),
-  };
-}
-
-function defaultOutput(input: string): string {
-  const name = basename(input).replace(/\.(?:csv|tsv|txt|jsonl|ndjson|json)$/i, "");
-  return join(dirname(input), `${name}.results.csv`);
+  return defined({ on, lostAfterMs: lostAfter });
 }
 
 function parseDelimiter(text: string): string {
@@ -121,15 +101,13 @@ function parseDelimiter(text: string): string {
   return character;
 }
 
-function parseNumber(text: string): number {
-  const count = Number(text);
-  if (text.trim() === "" || !Number.isSafeInteger(count) || count < 0)
-    throw new InvalidArgumentError("Expected a whole number.");
-  return count;
-}
-
-export function parseCount(text: string): number {
-  const count = parseNumber(text);
-  if (count === 0) throw new InvalidArgumentError("Expected a whole number from 1 on.");
-  return count;
+/** The JSON schema in a file; undefined without one. */
+export function readSchema(path: string | undefined): JsonValue | undefined {
+  if (path === undefined) return undefined;
+  const text = readNamedFile(path, "schema");
+  try {
+    return JSON.parse(text) as JsonValue;
+  } catch {
+    throw usageFailure(`the schema ${path} is not JSON`);
+  }
 }

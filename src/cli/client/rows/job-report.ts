@@ -1,9 +1,12 @@
 import type { JobSummary as FileJobSummary } from "../../../rows/job/file-job.ts";
 import type { Leftover, MachinesSummary } from "../../../rows/map/fleet-map.ts";
-import { formatDuration } from "../print/amounts.ts";
-import { print, printJson } from "../print/output.ts";
+import { counted, formatDuration } from "../../../base/amounts.ts";
+import { printJson } from "../../shared/standard-streams.ts";
 import { printable } from "../print/printable.ts";
 import { someOf } from "../print/some-of.ts";
+
+import { printsResults, printSummary } from "./job-files.ts";
+import type { JobFlags } from "./job-flags.ts";
 
 const MAX_GROUPS = 10;
 
@@ -16,13 +19,14 @@ type JobSummary = FileJobSummary & {
 /** Prints how a job ended. `more` is added to the JSON. */
 export async function reportJob(
   summary: JobSummary,
-  {
-    json = false,
-    more = {},
-  }: { readonly json?: boolean; readonly more?: Readonly<Record<string, unknown>> } = {},
+  { flags, more }: { readonly flags: JobFlags; readonly more: Readonly<Record<string, unknown>> },
 ): Promise<void> {
-  if (json) await printJson({ ...asJson(summary), ...more });
-  else await print(`${summaryLines(summary).join("\n")}\n`);
+  if (flags.json === true) await printJson({ ...asJson(summary), ...more });
+  else {
+    const lines = summaryLines(summary);
+    if (!printsResults(flags)) lines.push(resultsLine(summary));
+    await printSummary(flags, `${lines.join("\n")}\n`);
+  }
 }
 
 /** True if every row that was to run has succeeded. */
@@ -42,7 +46,7 @@ function asJson(summary: JobSummary): Record<string, unknown> {
   return {
     jobId,
     end,
-    ...(reason === undefined ? {} : { reason }),
+    reason,
     input,
     output,
     ledger,
@@ -54,8 +58,8 @@ function asJson(summary: JobSummary): Record<string, unknown> {
     pending: pendingOf(summary),
     retries,
     moved: summary.moved,
-    ...(summary.machines === undefined ? {} : { machines: summary.machines }),
-    ...(summary.leftovers === undefined ? {} : { leftovers: summary.leftovers }),
+    machines: summary.machines,
+    leftovers: summary.leftovers,
     durationMs: Math.round(summary.durationMs),
     groups: summary.groups,
     ordered: summary.isOrdered,
@@ -63,7 +67,7 @@ function asJson(summary: JobSummary): Record<string, unknown> {
 }
 
 function summaryLines(summary: JobSummary): string[] {
-  const { total, groups, output, durationMs, completed, failed, cancelled, lost, retries, moved } = summary;
+  const { total, groups, durationMs, completed, failed, cancelled, lost, retries, moved } = summary;
   const { used = [], unreached = [] } = summary.machines ?? {};
   const pending = pendingOf(summary);
   const counts = {
@@ -77,10 +81,11 @@ function summaryLines(summary: JobSummary): string[] {
   };
   const named = Object.entries(counts).filter(([name, count]) => count > 0 || name === "completed");
   const parts = named.map(([name, count]) => `${count} ${name}`).join(", ");
+  const where = used.length === 0 ? "" : `, on ${counted(used.length, "machine")}`;
   const bad = groups.filter(({ error }) => error !== undefined);
   const more = bad.length - MAX_GROUPS;
   return [
-    `${total === 1 ? "1 row" : `${total} rows`}: ${parts}, in ${formatDuration(durationMs)}${machinesText(used.length)}`,
+    `${counted(total, "row")}: ${parts}, in ${formatDuration(durationMs)}${where}`,
     ...bad.slice(0, MAX_GROUPS).map(({ status, error = "", count, samples }) => {
       const others = count > samples.length ? ", …" : "";
       return `  ${count} ${status}: ${printable(error)} (${samples.map(printable).join(", ")}${others})`;
@@ -89,22 +94,21 @@ function summaryLines(summary: JobSummary): string[] {
     ...(summary.end === "stopped" ? [`stopped: ${printable(summary.reason ?? "")}`] : []),
     ...(unreached.length === 0
       ? []
-      : [`out of reach, and perhaps still running commands of the job: ${someOf(unreached)}`]),
+      : [`unreachable, and perhaps still running commands of this job: ${someOf(unreached)}`]),
     ...leftoverLines(summary.leftovers ?? []),
-    `results: ${printable(output)}${summary.isOrdered ? "" : " (only rows that have ended, in that order; --resume orders them)"}`,
   ];
 }
 
-/** What a job could not end keeps its name, and counts as a kept process. */
+function resultsLine({ output, isOrdered }: JobSummary): string {
+  const order = isOrdered ? "" : " (only ended rows, in the order they ended; --resume sorts them)";
+  return `results: ${printable(output)}${order}`;
+}
+
+/** Processes that a job could not end keep their names, and count as kept processes. */
 function leftoverLines(leftovers: readonly Leftover[]): string[] {
   if (leftovers.length === 0) return [];
   const names = leftovers.map(({ name, host }) => (host === undefined ? name : `${name} on ${host}`));
   return [
-    `could not be ended, and is still kept: ${printable(someOf(names))}; end it with 'exec-server kill NAME'`,
+    `could not be ended, and still exists: ${printable(someOf(names))}; end it with 'exec-server kill NAME'`,
   ];
-}
-
-function machinesText(count: number): string {
-  if (count === 0) return "";
-  return count === 1 ? ", on 1 machine" : `, on ${count} machines`;
 }

@@ -1,6 +1,8 @@
 import type { Command } from "commander";
+import type { Tokens } from "../../../rows/agents/model/model.ts";
 import type { ResponsesModelOptions } from "../../../rows/agents/model/responses-model.ts";
-import { usageFailure } from "../outcome/failure.ts";
+import { defined } from "../../shared/defined.ts";
+import { usageFailure } from "../../shared/failure.ts";
 import { parseDurationArgument } from "../arguments.ts";
 
 /** Options that say which model works, and where. */
@@ -20,7 +22,7 @@ const MODEL_VARIABLE = "OPENAI_MODEL";
 /** Adds these options. */
 export function withModel(command: Command): Command {
   return command
-    .option("--model <NAME>", `name of the model at the endpoint [default: ${MODEL_VARIABLE}]`)
+    .option("--model <NAME>", `model name at the endpoint [default: ${MODEL_VARIABLE}]`)
     .option("--base-url <URL>", `endpoint with the Responses API [default: ${URL_VARIABLE}, else OpenAI's]`)
     .option("--api-key-env <NAME>", `variable that holds the endpoint's key [default: ${KEY_VARIABLE}]`)
     .option("--anonymous", "send no key")
@@ -40,13 +42,12 @@ export function modelOptions(flags: ModelFlags): ResponsesModelOptions {
     throw usageFailure(`--model is missing; name the endpoint's model with it, or in ${MODEL_VARIABLE}`);
   const baseUrl = flags.baseUrl ?? (process.env[URL_VARIABLE] || undefined);
   const apiKey = apiKeyFrom(flags, baseUrl);
-  return {
-    model,
-    ...(baseUrl === undefined ? {} : { baseUrl }),
-    ...(apiKey === undefined ? {} : { apiKey }),
-    ...(reasoning === undefined ? {} : { reasoningEffort: reasoning }),
-    ...(idleTimeout === undefined ? {} : { idleTimeoutMs: idleTimeout }),
-  };
+  return defined({ model, baseUrl, apiKey, reasoningEffort: reasoning, idleTimeoutMs: idleTimeout });
+}
+
+/** A run's token usage. */
+export function tokenLine({ total, input, cached, output }: Tokens): string {
+  return `tokens: ${total} (${input} in, ${cached} of them cached, ${output} out)\n`;
 }
 
 function apiKeyFrom(
@@ -54,16 +55,14 @@ function apiKeyFrom(
   baseUrl: string | undefined,
 ): string | undefined {
   if (anonymous && apiKeyEnv !== undefined)
-    throw usageFailure("--anonymous and --api-key-env exclude each other; give one of them");
+    throw usageFailure("--anonymous and --api-key-env exclude each other; choose one");
   if (anonymous) return undefined;
   const name = apiKeyEnv ?? KEY_VARIABLE;
   const key = process.env[name]?.trim() || undefined;
-  // Nothing that this program starts, such as a server on this machine, inherits it.
+  // Prevents programs started by this one, such as a server on this machine, from inheriting it.
   delete process.env[name];
   if (key === undefined && (apiKeyEnv !== undefined || baseUrl === undefined))
-    throw usageFailure(
-      `${name} is not set; it must hold the key of the endpoint, unless you add --anonymous`,
-    );
+    throw usageFailure(`${name} is not set; set it to the endpoint's key, or add --anonymous`);
   if (key !== undefined && baseUrl !== undefined && isOpenToAll(baseUrl))
     throw usageFailure(
       `the key would be sent to ${baseUrl} without encryption; use https://, or add --anonymous to send none`,

@@ -1,17 +1,17 @@
 import { ExecError, messageOf } from "../../../base/errors.ts";
 import type { JobOptions, JobSummary, StartedJob } from "../../../rows/job/file-job.ts";
 import type { End } from "../outcome/end-with.ts";
-import { asFailure, Failure } from "../outcome/failure.ts";
+import { asFailure, Failure } from "../../shared/failure.ts";
 import { untilInterrupted } from "../outcome/until-interrupted.ts";
 import { complain } from "../print/complain.ts";
+import { printsResults } from "./job-files.ts";
 import type { JobFlags } from "./job-flags.ts";
 import { JobProgress } from "./job-progress.ts";
 import { isSuccess, reportJob } from "./job-report.ts";
 
-/** What takes longer after Ctrl-C is said. */
+/** Longer work after Ctrl-C is announced. */
 const NOTICE_MS = 1_000;
-const ENDING =
-  "interrupted; ending what runs, and ordering the results; a second Ctrl-C does not wait for that";
+const ENDING = "interrupted; ending running rows and sorting the results; press Ctrl-C again to skip that";
 const REMEDY = "the same command with --resume continues the job";
 
 /** Runs a job with its progress and its summary, until it ends or is interrupted. Resolves with the exit status. */
@@ -27,32 +27,34 @@ export async function runJob<S extends JobSummary>(
   let notice: NodeJS.Timeout | undefined;
   let summary: S;
   try {
-    summary = await untilInterrupted((signal) => {
-      signal.addEventListener("abort", () => {
-        interruption = signal.reason as Failure;
-        if (flags.quiet !== true) notice = setTimeout(() => complain(ENDING), NOTICE_MS).unref();
-      });
-      return run({
-        signal,
-        onStart: (job) => {
-          started = job;
-          if (flags.quiet !== true) progress.begin(job);
-        },
-        onProgress: (now) => progress.update(now),
-      });
-    }, REMEDY);
+    summary = await untilInterrupted(
+      (signal) => {
+        signal.addEventListener("abort", () => {
+          interruption = signal.reason as Failure;
+          if (flags.quiet !== true) notice = setTimeout(() => complain(ENDING), NOTICE_MS).unref();
+        });
+        return run({
+          signal,
+          onStart: (job) => {
+            started = job;
+            if (flags.quiet !== true) progress.begin(job);
+          },
+          onProgress: (now) => progress.update(now),
+        });
+      },
+      printsResults(flags) ? undefined : REMEDY,
+    );
   } catch (error) {
     if (started === undefined && interruption !== undefined && !isResumed)
-      throw new Failure("interrupted; nothing has begun", interruption.exitCode);
+      throw new Failure("interrupted before anything began", interruption.exitCode);
     if (started === undefined || !(error instanceof ExecError)) throw error;
     const message = asFailure(error, 1)?.message ?? messageOf(error);
-    throw new Failure(`${message}; ${REMEDY}`, 1);
+    throw new Failure(printsResults(flags) ? message : `${message}; ${REMEDY}`, 1);
   } finally {
     clearTimeout(notice);
     progress.end();
   }
-  if (flags.quiet !== true || flags.json === true)
-    await reportJob(summary, { json: flags.json === true, more: more(summary) });
+  if (flags.quiet !== true || flags.json === true) await reportJob(summary, { flags, more: more(summary) });
   if (interruption !== undefined && (summary.end === "interrupted" || !summary.isOrdered)) throw interruption;
   return isSuccess(summary, flags) ? 0 : 1;
 }

@@ -2,7 +2,7 @@ import { constants } from "node:os";
 import type { Host } from "../../../client/host/host.ts";
 import type { RemoteProcess } from "../../../client/process/remote-process.ts";
 import { after, formatDuration } from "../../../base/duration.ts";
-import { Failure } from "../outcome/failure.ts";
+import { Failure } from "../../shared/failure.ts";
 import { complain } from "../print/complain.ts";
 import { askForEnd, END_MS } from "./unreported-end.ts";
 
@@ -10,17 +10,16 @@ import { askForEnd, END_MS } from "./unreported-end.ts";
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2"] as const;
 /** Status of a program that signal n has ended, minus n. */
 const SIGNALLED = 128;
-const BEFORE_WRITTEN = "before all of the output could be written";
-const GIVEN_UP = "twice, and the command was given up; the server ends what is left of it with its session";
-/** Those that ask a command to end. */
+const BEFORE_WRITTEN = "before all output was written";
+const GIVEN_UP = "twice, so the command was abandoned; the server ends what is left of it with its session";
+/** Signals that ask a command to end. */
 const ENDING: ReadonlySet<NodeJS.Signals> = new Set(["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"]);
-const WHILE_LOST = "while the connection is lost; the server ends the command if no client comes back to it";
+const WHILE_LOST = "while the connection was lost; the server ends the command unless a client reconnects";
 
 /**
- * Passes signals on to a process, until `stop` is called. One that cannot be passed on, because the connection is lost
- * or the process has ended, rejects `givenUp`: whoever presses Ctrl-C wants this command to end. So does a server that
- * does not report the end, and a signal to a command that has not followed an earlier one for some time. `passed` are
- * the others.
+ * Passes signals on to a process, until `stop` is called. If one cannot be passed on, because the connection is lost or
+ * the process has ended, `givenUp` rejects, because Ctrl-C should end this command. So it does if the server does not
+ * report the end, and on a signal to a command that has ignored an earlier one for some time. `passed` are the others.
  */
 export function forwardSignals(
   host: Host,
@@ -40,7 +39,7 @@ export function forwardSignals(
       else if (said === "running") {
         isStubborn = true;
         complain(
-          `the command still runs ${formatDuration(END_MS)} after it was sent ${signal}; a further Ctrl-C gives it up`,
+          `the command still runs ${formatDuration(END_MS)} after ${signal}; press Ctrl-C again to abandon it`,
         );
       }
     };
@@ -73,7 +72,7 @@ export function forwardSignals(
   };
 }
 
-/** Asks the server: the news of an exit comes after the output, which nobody may be reading. */
+/** Asks the server: the exit is reported after the output, which may have no reader. */
 async function hasExited(remote: RemoteProcess): Promise<boolean> {
   return (await remote.read({ afterSeq: Number.MAX_SAFE_INTEGER, maxBytes: 1 })).exited;
 }

@@ -27,7 +27,7 @@ test("What arrives between two reads becomes one piece", async () => {
   expect(String((await input.next()).value)).toBe("twothree");
 });
 
-test("A source that nobody reads is paused", async () => {
+test("A source without a reader is paused", async () => {
   const source = new PassThrough({ highWaterMark: 16 * KIB });
   const input = new GatheredInput(source);
   let written = 0;

@@ -1,7 +1,7 @@
 import type { Readable } from "node:stream";
 import { createDeferred, type Deferred } from "../../../base/deferred.ts";
 
-/** As much as the library sends in one message. */
+/** The amount that the library sends in one message. */
 const MAX_BYTES = 256 * 1024;
 
 /**
@@ -42,7 +42,7 @@ export class GatheredInput implements AsyncIterableIterator<Uint8Array> {
     }
   }
 
-  /** Nothing more is wanted. The stream itself stays as it is. */
+  /** Stops reading. The stream itself is left as it is. */
   destroy(): void {
     this.#ended = true;
     this.#wake();

@@ -36,7 +36,7 @@ export class OutputWriter {
     });
   }
 
-  /** Rejects if nobody can read it any more. */
+  /** Rejects once the reader is gone. */
   write(bytes: Uint8Array): Promise<void> {
     return new Promise((resolve, reject) => {
       if (this.#error !== undefined) reject(this.#error);

@@ -8,15 +8,15 @@ const PATIENCE_MS = 1_000;
 /** Says on the terminal why nothing happens while the connection is lost. */
 export function reportRecovery(host: Host): void {
   if (!process.stderr.isTTY) return;
-  let isTold = false;
+  let isNoticeShown = false;
   let cancel = (): void => {};
   const print = (text: string): void => {
-    isTold = !isTold;
+    isNoticeShown = !isNoticeShown;
     writeErr(`exec-server: ${text}\n`);
   };
   host.onStateChange((state) => {
     cancel();
     if (state === "recovering") cancel = after(PATIENCE_MS, () => print("connection lost, reconnecting"));
-    else if (state === "connected" && isTold) print("connected again");
+    else if (state === "connected" && isNoticeShown) print("connected again");
   });
 }

@@ -1,9 +1,9 @@
 import { ExecError } from "../../../base/errors.ts";
 import type { Host } from "../../../client/host/host.ts";
 import type { RemoteProcess } from "../../../client/process/remote-process.ts";
-import { Failure, OWN_FAILURE_STATUS } from "../outcome/failure.ts";
+import { Failure, OWN_FAILURE_STATUS } from "../../shared/failure.ts";
 
-/** How many names are tried for a process without one. */
+/** Maximum number of names to try for an unnamed process. */
 const MAX_NAMES = 1_000;
 const MAX_BASE_CHARACTERS = 100;
 
@@ -11,8 +11,8 @@ const MAX_BASE_CHARACTERS = 100;
 export type StartKept = (keep: { name: string; replace?: boolean }) => Promise<RemoteProcess>;
 
 /**
- * Starts a process that stays when this command ends, and resolves with its name. A name that was asked for may replace
- * a process that has ended; otherwise the name derives from the program, with a number if it is taken.
+ * Starts a process that outlives this command, and resolves with its name. A requested name may replace an ended
+ * process; otherwise the name derives from the program, with a number if it is taken.
  */
 export async function startDetached(
   host: Host,
@@ -22,7 +22,7 @@ export async function startDetached(
 ): Promise<string> {
   if (!host.supports("process/start.keep"))
     throw new Failure(
-      "this server keeps no processes: it ends with its connection, or is not an exec-server; run without -d",
+      "this server cannot keep processes: it ends with its connection, or is not an exec-server; run without -d",
       OWN_FAILURE_STATUS,
     );
   if (name !== undefined) {
@@ -38,7 +38,7 @@ export async function startDetached(
     const candidate = number === 1 ? base : `${base}-${number}`;
     if (!(await isTaken(start({ name: candidate })))) return candidate;
   }
-  throw new Failure(`there are too many processes called ${base}; give a --name`, OWN_FAILURE_STATUS);
+  throw new Failure(`there are too many processes called ${base}; pass a --name`, OWN_FAILURE_STATUS);
 }
 
 async function isTaken(starting: Promise<unknown>): Promise<boolean> {

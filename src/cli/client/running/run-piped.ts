@@ -2,6 +2,7 @@ import type { Host } from "../../../client/host/host.ts";
 import type { RemoteProcess } from "../../../client/process/remote-process.ts";
 import type { StartOptions } from "../../../client/process/start-request.ts";
 import { ExecError } from "../../../base/errors.ts";
+import { BROKEN_PIPE_STATUS } from "../../shared/standard-streams.ts";
 import { type End, INTERRUPTED_STATUS } from "../outcome/end-with.ts";
 import { statusOf } from "../outcome/exit-status.ts";
 import { forwardSignals } from "./forward-signals.ts";
@@ -9,9 +10,6 @@ import { GatheredInput } from "./gathered-input.ts";
 import { overdueEnd } from "./unreported-end.ts";
 import { reportRecovery } from "./report-recovery.ts";
 import { openOutput, OutputWriter } from "./output-stream.ts";
-
-/** What a shell reports for a program that SIGPIPE has ended. */
-const BROKEN_PIPE_STATUS = 141;
 
 export interface PipedOptions extends Omit<StartOptions, "stdin"> {
   /** Whether this program's stdin is passed on. */
@@ -37,7 +35,7 @@ export async function runPiped(
     return status === INTERRUPTED_STATUS && signals.passed.has("SIGINT") ? "SIGINT" : status;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EPIPE") throw error;
-    // Nobody reads any more. A local command would be ended by SIGPIPE.
+    // The reader is gone. A local command would be ended by SIGPIPE.
     await remote.kill();
     return BROKEN_PIPE_STATUS;
   } finally {
@@ -56,10 +54,10 @@ function passInput(remote: RemoteProcess): { stop(): void } {
   return { stop: () => input.destroy() };
 }
 
-/** In one loop, so that what comes out here has the order in which the server got it. */
+/** In one loop, so that the output here has the order in which the server got it. */
 class PassedOutput {
   readonly #remote: RemoteProcess;
-  /** True while output waits for whoever reads it here. */
+  /** True while output waits for its reader here. */
   isWriting = false;
 
   constructor(remote: RemoteProcess) {

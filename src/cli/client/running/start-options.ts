@@ -1,10 +1,13 @@
+import { pathFromUri } from "../../../base/file-uri.ts";
+import type { Host } from "../../../client/host/host.ts";
+import { defined } from "../../shared/defined.ts";
 import type { StartOptions } from "../../../client/process/start-request.ts";
 import type { SandboxPreset } from "../../../protocol/sandbox-options.ts";
-import { usageFailure } from "../outcome/failure.ts";
+import { usageFailure } from "../../shared/failure.ts";
 import type { Connected } from "../target/connect-target.ts";
 import { absolutePath, localDirectory } from "../target/remote-path.ts";
 
-/** What the command line says about a start. */
+/** Command line options for a start. */
 export interface StartFlags {
   readonly cwd?: string;
   readonly env?: readonly string[];
@@ -13,28 +16,32 @@ export interface StartFlags {
 }
 
 /**
- * On the user's own server a command gets the directory and the environment of this shell; elsewhere those of the
- * server, which know its machine.
+ * On the user's own server a command gets the directory and the environment of this shell; elsewhere the server's,
+ * which fit its machine.
  */
 export function startOptions(connected: Connected, flags: StartFlags): StartOptions {
   const { isOwn } = connected;
-  const cwd = workingDirectory(connected, flags.cwd);
-  const given = Object.fromEntries(variables(flags.env ?? []));
-  return {
-    ...(cwd === undefined ? {} : { cwd }),
-    env: isOwn ? { ...process.env, ...given } : given,
-    ...(isOwn ? { inheritEnv: "none" } : {}),
-    ...(flags.timeout === undefined ? {} : { timeoutMs: flags.timeout }),
-    ...(flags.sandbox === undefined ? {} : { sandbox: flags.sandbox }),
-  };
+  const set = Object.fromEntries(variables(flags.env ?? []));
+  return defined({
+    cwd: workingDirectory(connected, flags.cwd),
+    env: isOwn ? { ...process.env, ...withheld(flags), ...set } : set,
+    inheritEnv: isOwn ? "none" : undefined,
+    timeoutMs: flags.timeout,
+    sandbox: flags.sandbox,
+  });
+}
+
+/** A sandbox keeps a program from the user's files, and so from the ssh agent, which would sign for it. */
+function withheld({ sandbox }: StartFlags): StartOptions["env"] {
+  return sandbox === undefined ? {} : { SSH_AUTH_SOCK: undefined };
 }
 
 /** The variables of `--env`, by name. */
-export const variables = (given: readonly string[]): [string, string][] => given.flatMap(variable);
+export const variables = (texts: readonly string[]): [string, string][] => texts.flatMap(variable);
 
 /** A relative one starts where the command would run without it. */
-export function workingDirectory(connected: Connected, given: string | undefined): string | undefined {
-  if (given !== undefined) return absolutePath(connected, { host: undefined, path: given });
+export function workingDirectory(connected: Connected, typed: string | undefined): string | undefined {
+  if (typed !== undefined) return absolutePath(connected, { host: undefined, path: typed });
   return connected.isOwn ? localDirectory() : undefined;
 }
 
@@ -44,4 +51,16 @@ function variable(text: string): [string, string][] {
   if (name === "") throw usageFailure(`--env needs NAME=VALUE or NAME, not '${text}'`);
   const value = rest.length > 0 ? rest.join("=") : process.env[name];
   return value === undefined ? [] : [[name, value]];
+}
+
+/** The command line of a login shell on the server's machine. */
+export function loginShell(host: Host): readonly string[] {
+  return [host.environment?.shell.path ?? "/bin/sh", "-l"];
+}
+
+/** The home directory there, where a login shell starts. */
+export function homeOf(host: Host): { cwd?: string } {
+  const uri = host.environment?.userHomeDir;
+  const home = typeof uri === "string" ? pathFromUri(uri) : undefined;
+  return typeof home === "string" ? { cwd: home } : {};
 }

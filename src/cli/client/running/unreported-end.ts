@@ -1,21 +1,21 @@
 import { after, formatDuration } from "../../../base/duration.ts";
 import type { RemoteProcess } from "../../../client/process/remote-process.ts";
-import { Failure, OWN_FAILURE_STATUS } from "../outcome/failure.ts";
+import { Failure, OWN_FAILURE_STATUS } from "../../shared/failure.ts";
 import { statusOf } from "../outcome/exit-status.ts";
 
-/** How long after its time, or after Ctrl-C, the end of a command is waited for before the server is asked. */
+/** How long to wait for the end of a command, after its timeout or Ctrl-C, before asking the server. */
 export const END_MS = 10_000;
-/** For the answer to that. */
+/** Time for the server's answer. */
 const ANSWER_MS = 5_000;
 
-/** What a server says about a process if it is asked. */
-type SaidState = "running" | "ended" | Failure;
+/** The server's answer about a process. */
+type ReportedState = "running" | "ended" | Failure;
 
 /**
- * Asks a server that has not reported the end of a process. A Failure if it does not answer, or says that there is
- * nothing more to report. `isWriting` is true while output waits for whoever reads it here: the end comes after it.
+ * Asks a server that has not reported the end of a process. A Failure if it does not answer, or has nothing more to
+ * report. `isWriting` is true while output waits for its reader here: the end comes after it.
  */
-export async function askForEnd(remote: RemoteProcess, isWriting: () => boolean): Promise<SaidState> {
+export async function askForEnd(remote: RemoteProcess, isWriting: () => boolean): Promise<ReportedState> {
   try {
     const signal = AbortSignal.timeout(ANSWER_MS);
     const read = await remote.read({ afterSeq: Number.MAX_SAFE_INTEGER, maxBytes: 1, signal });
@@ -45,7 +45,7 @@ export function overdueEnd(
       else if (said === "running")
         reject(
           new Failure(
-            `the command should have been ended after ${formatDuration(timeoutMs)}, but the server says that it still runs`,
+            `the command should have ended after ${formatDuration(timeoutMs)}, but the server says it is still running`,
             OWN_FAILURE_STATUS,
           ),
         );

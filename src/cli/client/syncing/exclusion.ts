@@ -4,22 +4,22 @@ import ignore, { type Ignore } from "ignore";
 import type { TreeEntry } from "../../../client/files/trees.ts";
 import { type CopyLocation, isMissing, locationFailure } from "../copying/copy-location.ts";
 
-/** A larger file has no patterns that somebody has written. */
+/** A larger file was not written by hand. */
 const MAX_PATTERNS_BYTES = 1024 * 1024;
 const IGNORE_FILE = ".gitignore";
 
 export interface ExclusionOptions {
-  /** In the language of .gitignore. */
+  /** In the syntax of .gitignore. */
   readonly patterns: readonly string[];
-  /** Whether the .gitignore files of the source count. */
+  /** Whether to use the source's .gitignore files. */
   readonly gitignore: boolean;
 }
 
-/** Decides what is left alone, on both sides. Files of patterns are read once, so it serves one pass. */
+/** Decides what is left alone, on both sides. Pattern files are read once, so it serves one pass. */
 export class Exclusion {
   readonly #source: CopyLocation;
   readonly #gitignore: boolean;
-  readonly #given: Ignore;
+  readonly #patterns: Ignore;
   readonly #files = new Map<string, Promise<Ignore | undefined>>();
 
   /** Undefined if nothing is excluded. */
@@ -30,14 +30,14 @@ export class Exclusion {
   private constructor(source: CopyLocation, { patterns, gitignore }: ExclusionOptions) {
     this.#source = source;
     this.#gitignore = gitignore;
-    this.#given = newIgnore().add([...patterns]);
+    this.#patterns = newIgnore().add([...patterns]);
   }
 
   /** Whether an entry takes part. Its directories must take part. */
   async takes({ path, kind }: Pick<TreeEntry, "path" | "kind">): Promise<boolean> {
     const shown = kind === "directory" ? `${path}/` : path;
-    const given = this.#given.test(shown);
-    if (given.ignored || given.unignored) return given.unignored;
+    const named = this.#patterns.test(shown);
+    if (named.ignored || named.unignored) return named.unignored;
     if (!this.#gitignore) return true;
     if (basename(path) === ".git") return false;
     // The nearest file that has something to say decides.
@@ -51,7 +51,7 @@ export class Exclusion {
     return true;
   }
 
-  /** The same for a path alone, whose directories may be excluded; of what it names, the kind is not known. */
+  /** The same for a bare path, whose directories may be excluded and whose kind is unknown. */
   async mayTake(path: string): Promise<boolean> {
     const names = path.split("/");
     for (let depth = 1; depth < names.length; depth += 1)
@@ -63,7 +63,7 @@ export class Exclusion {
     );
   }
 
-  /** Whether a change of a path may change the patterns. */
+  /** Whether changing a path may change the patterns. */
   isPatternFile(path: string): boolean {
     return this.#gitignore && posix.basename(path) === IGNORE_FILE;
   }
@@ -92,10 +92,10 @@ export class Exclusion {
   }
 }
 
-/** A pipe or a device has no patterns: reading it might never end. */
+/** Pipes and devices do not contain patterns: reading one might never end. */
 async function readPatterns(file: string): Promise<string> {
-  const found = await stat(file);
-  return found.isFile() && found.size <= MAX_PATTERNS_BYTES ? readFile(file, "utf8") : "";
+  const stats = await stat(file);
+  return stats.isFile() && stats.size <= MAX_PATTERNS_BYTES ? readFile(file, "utf8") : "";
 }
 
 function newIgnore(): Ignore {

@@ -1,7 +1,7 @@
 import { readFile, realpath, stat } from "node:fs/promises";
 import { posix, resolve } from "node:path";
 import { type CopyLocation, isMissing, locationFailure } from "../copying/copy-location.ts";
-import { Failure } from "../outcome/failure.ts";
+import { Failure } from "../../shared/failure.ts";
 
 /** Differs for every start of every machine. */
 const BOOT_ID = "/proc/sys/kernel/random/boot_id";
@@ -9,8 +9,8 @@ const BOOT_ID = "/proc/sys/kernel/random/boot_id";
 const SAME_TIME_MS = 2;
 
 /**
- * Throws if one of two directories is in the other: what is written would be found, or deleted, in the source. Two
- * paths may be on one machine without this program knowing, so the directory itself is compared, too.
+ * Throws if one of two directories is in the other: written files would be found, or deleted, in the source. This
+ * program cannot always know that two paths are on one machine, so the directory itself is compared, too.
  */
 export async function checkSeparate(source: CopyLocation, destination: CopyLocation): Promise<void> {
   const [from, to] = [await realPath(source), await realPath(destination)];
@@ -25,7 +25,7 @@ function isWithin(outer: string, inner: string): boolean {
   return inner.startsWith(outer === "/" ? "/" : `${outer}/`);
 }
 
-/** Without links, as far as it exists. */
+/** The path without links, as far as it exists. */
 async function realPath({ files, path, text }: CopyLocation): Promise<string> {
   const names: string[] = [];
   for (let existing = files === undefined ? resolve(path) : posix.resolve(path); ; ) {
@@ -49,7 +49,7 @@ async function isSameMachine(one: CopyLocation, other: CopyLocation, directory: 
   return myBoot === undefined || theirBoot === undefined || myBoot === theirBoot;
 }
 
-/** Undefined if there is nothing that can be looked at. */
+/** Undefined if it cannot be inspected. */
 async function modifiedMs({ files }: CopyLocation, path: string): Promise<number | undefined> {
   try {
     return files === undefined ? (await stat(path)).mtimeMs : (await files.stat(path)).modified.getTime();

@@ -9,7 +9,7 @@ const MAX_PATHS = 10_000;
 /** What has changed since the last time: paths below the directory, or everything. */
 export type Changed = readonly string[] | "everything";
 
-/** Collects what changes in the source until somebody takes it. */
+/** Collects changes in the source until they are taken. */
 export class SourceChanges {
   readonly #paths = new Set<string>();
   #isEverything = false;
@@ -29,7 +29,7 @@ export class SourceChanges {
     this.#wake();
   }
 
-  /** Nothing more will come; the error is that of the next `take`. */
+  /** Ends the collection; the next `take` rejects with the error. */
   end(error: unknown): void {
     this.#end ??= { error };
     this.#wake();

@@ -1,9 +1,9 @@
 import type { MirrorChange, TreeResult } from "../../../client/files/trees.ts";
-import { formatDuration, formatSize } from "../print/amounts.ts";
+import { counted, formatDuration, formatSize } from "../../../base/amounts.ts";
 import { printable } from "../print/printable.ts";
 import { someOf } from "../print/some-of.ts";
 
-/** What one pass has done. */
+/** Result of one pass. */
 export interface PassResult {
   readonly tree: TreeResult;
   readonly changes: Changes;
@@ -65,9 +65,9 @@ export function batchLine({ tree, changes }: PassResult): string {
 function amounts(tree: TreeResult, { modes }: Changes): string[] {
   const { files, links, deleted = 0 } = tree;
   return [
-    `${files} ${files === 1 ? "file" : "files"} copied`,
-    ...(links > 0 ? [`${links} ${links === 1 ? "link" : "links"}`] : []),
-    ...(modes > 0 ? [`${modes} ${modes === 1 ? "mode" : "modes"} set`] : []),
+    `${counted(files, "file")} copied`,
+    ...(links > 0 ? [counted(links, "link")] : []),
+    ...(modes > 0 ? [`${counted(modes, "mode")} set`] : []),
     ...(deleted > 0 ? [`${deleted} deleted`] : []),
   ];
 }

@@ -1,9 +1,9 @@
 import { ConnectionError } from "../../../base/errors.ts";
 import type { Host } from "../../../client/host/host.ts";
 import { type CopyLocation, kindAt } from "../copying/copy-location.ts";
-import { Failure, oneLine } from "../outcome/failure.ts";
+import { Failure, oneLine } from "../../shared/failure.ts";
 import { complain } from "../print/complain.ts";
-import { print } from "../print/output.ts";
+import { print } from "../../shared/standard-streams.ts";
 import { printableJson } from "../print/printable.ts";
 import { reportRecovery } from "../running/report-recovery.ts";
 import type { Changed, SourceChanges } from "./source-changes.ts";
@@ -17,7 +17,7 @@ export class SyncWatch {
   readonly #destination: CopyLocation;
   readonly #newPass: () => PassOptions;
   readonly #printing: { readonly quiet?: boolean; readonly json?: boolean };
-  /** With the patterns as they are now. */
+  /** Uses the current patterns. */
   #pass: PassOptions;
   /** Something was left undone, so the next change is a reason to look at everything. */
   #isBehind = false;
@@ -63,7 +63,7 @@ export class SyncWatch {
     }
   }
 
-  /** What fails as a whole may work after the next change. */
+  /** A pass that fails as a whole may succeed after the next change. */
   async #attempt(
     changed: Changed,
     changes: SourceChanges,

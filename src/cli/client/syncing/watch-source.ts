@@ -4,7 +4,7 @@ import { CapabilityError, ExecError } from "../../../base/errors.ts";
 import { pathFromUri } from "../../../base/file-uri.ts";
 import type { Files } from "../../../client/files/files.ts";
 import { type CopyLocation, locationFailure } from "../copying/copy-location.ts";
-import { Failure } from "../outcome/failure.ts";
+import { Failure } from "../../shared/failure.ts";
 import { SourceChanges } from "./source-changes.ts";
 
 /** Watches a directory until the signal is aborted. Resolves when no change can be missed any more. */
@@ -38,7 +38,7 @@ async function watchHere(
     recursive: true,
     onChange: async ({ locations, overflow, ended }) => {
       if (overflow) changes.noteEverything();
-      // What is not UTF-8 cannot be copied.
+      // Names that are not UTF-8 cannot be copied.
       const paths = locations.map(({ uri }) => pathFromUri(uri)).filter((one) => typeof one === "string");
       changes.note(paths.map((one) => below(root, one)));
       if (ended) changes.end(gone);

@@ -1,24 +1,29 @@
+import { shorten } from "../../../base/shorten.ts";
+import { visibleJson } from "../../../base/visible-text.ts";
 import { connect } from "../../../client/host/connect.ts";
-import type { ConnectOptions } from "../../../client/host/open-host.ts";
 import type { Host } from "../../../client/host/host.ts";
+import type { ConnectOptions } from "../../../client/host/open-host.ts";
+import type { RelayTarget } from "../../../client/host/relay-url.ts";
+import { defined } from "../../shared/defined.ts";
+import { Failure } from "../../shared/failure.ts";
+import { writeErr } from "../../shared/standard-streams.ts";
+import { printable } from "../print/printable.ts";
 import { connectOwn, findOwn } from "./own-server/connect-own.ts";
-import { requireExtension } from "./require-extension.ts";
 import { resolveTarget } from "./resolve-target.ts";
-import { showMessage } from "./show-message.ts";
 import type { Target } from "./target.ts";
 import type { TargetOptions } from "./target-options.ts";
 
-/** How long a command waits for a server that is there, but does not answer. */
+/** How long a command waits for a server that does not answer. */
 const ANSWER_TIMEOUT_MS = 30_000;
 
-/** A server, and what a command must know about it. */
+/** A server, and the facts that commands need about it. */
 export interface Connected {
   readonly host: Host;
   /** True for the user's own server on this machine, where a command runs as if it had been typed in the shell. */
   readonly isOwn: boolean;
 }
 
-/** What a command needs: a session that ends with it, or a server that keeps processes. */
+/** A command's needs: a session that ends with it, or a server that keeps processes. */
 export type Purpose = "session" | "kept";
 
 /** Connects a command to the server that its options and the environment name. */
@@ -58,16 +63,16 @@ async function check(host: Host, target: Target): Promise<void> {
 /** Connects to a server that has been found. */
 export async function openTarget(
   target: Target,
-  given: Pick<TargetOptions, "debug">,
+  targetOptions: Pick<TargetOptions, "debug">,
   purpose: Purpose,
 ): Promise<Host> {
-  const options = connectOptions(given);
+  const options = connectOptions(targetOptions);
   switch (target.kind) {
     case "own":
       return connectOwn(options);
     case "url": {
       const { url, kind: _kind, name: _name, ...more } = target;
-      return connect(url, { ...options, ...more });
+      return connect(await targetAt(url), { ...options, ...more });
     }
     case "executor": {
       const { connectExecutor } = await import("./connect-executor.ts");
@@ -78,18 +83,50 @@ export async function openTarget(
       const { initializeTimeoutMs } = target;
       return connectProgram(target, {
         ...options,
-        ...(initializeTimeoutMs === undefined ? {} : { initializeTimeoutMs }),
+        ...defined({ initializeTimeoutMs }),
         kept: purpose === "kept",
       });
     }
   }
 }
 
-/** What every connection of a command has in common. */
+/** The `connect` target for a URL. Only a relay needs its cryptography. */
+export async function targetAt(url: string): Promise<string | RelayTarget> {
+  if (!url.startsWith("relay+")) return url;
+  const { relayTarget } = await import("./relay/relay-target.ts");
+  return relayTarget(url);
+}
+
+/** Options shared by every connection of a command. */
 export function connectOptions({ debug }: Pick<TargetOptions, "debug">): ConnectOptions {
   return {
     clientName: "exec-server-cli",
     answerTimeoutMs: ANSWER_TIMEOUT_MS,
     ...(debug === true ? { onMessage: showMessage } : {}),
   };
+}
+
+/** Throws a Failure that says what to do if a server lacks an extension that a command needs. */
+export function requireExtension(host: Host, target: Target, extension: string): void {
+  if (host.supports(extension)) return;
+  const version = host.environment?.serverVersion;
+  const known = version === undefined ? "" : ` (version ${version})`;
+  if (target.kind === "own")
+    throw new Failure(
+      `the running server is older${known} and lacks ${extension}: 'exec-server ps' shows what still runs, 'exec-server stop' ends the server, and the next command starts a new one`,
+    );
+  const name = "name" in target && target.name !== undefined ? ` '${target.name}'` : "";
+  throw new Failure(
+    `the server${name}${known} lacks ${extension}; it must be an exec-server that is as new as this one`,
+  );
+}
+
+/** Longer messages are mostly base64. */
+const MAX_CHARACTERS = 2_000;
+const ARROWS = { sent: "-->", received: "<--" } as const;
+
+/** Prints one message of the wire on stderr, for `--debug`. */
+export function showMessage(direction: keyof typeof ARROWS, text: string): void {
+  const shown = printable(visibleJson(shorten(text.trimEnd(), MAX_CHARACTERS)));
+  writeErr(`${ARROWS[direction]} ${shown}\n`);
 }

@@ -1,13 +1,13 @@
 import { ConnectionError } from "../../../base/errors.ts";
 import type { NamedFleet } from "./target.ts";
-import { Failure, oneLine } from "../outcome/failure.ts";
+import { Failure, oneLine } from "../../shared/failure.ts";
 
 /** The message when a fleet cannot be used: which one, and what to do. Other errors stay as they are. */
 export function fleetFailure(error: unknown, { name, address }: Omit<NamedFleet, "token">): unknown {
   if (!(error instanceof ConnectionError)) return error;
   if (error.code === "UNAUTHORIZED")
     return new Failure(
-      `${oneLine(error.message)}; give the token of its server as auth_bearer_token of [fleets.${name}] in hosts.toml, or with --token-file`,
+      `${oneLine(error.message)}; set the token of its server as auth_bearer_token of [fleets.${name}] in hosts.toml, or with --token-file`,
     );
   const servers = [address.servers].flat().join(", ");
   const remedy = remedyFor(error, name);

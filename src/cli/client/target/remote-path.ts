@@ -1,4 +1,4 @@
-import { Failure } from "../outcome/failure.ts";
+import { Failure } from "../../shared/failure.ts";
 import { posix } from "node:path";
 import { pathFromUri } from "../../../base/file-uri.ts";
 import { readHosts } from "./hosts/hosts-file.ts";
@@ -16,12 +16,12 @@ export interface RemotePath {
 const REMOTE = /^([A-Za-z0-9][\w.-]*)?:(.*)$/s;
 const ON_EXECUTOR = /^(([A-Za-z0-9][\w-]*)\/[A-Za-z0-9][\w-]*):(.*)$/s;
 
-/** Whether a path is written as one of a server: `:PATH`, `HOST:PATH` or `FLEET/NAME:PATH`. */
+/** Whether a path has the form of a server's: `:PATH`, `HOST:PATH` or `FLEET/NAME:PATH`. */
 export function isRemotePath(text: string): boolean {
   return remotePart(text) !== undefined;
 }
 
-/** `:PATH`, `HOST:PATH`, `FLEET/NAME:PATH`, or a path alone. A name with a colon is written `./a:b`. */
+/** `:PATH`, `HOST:PATH`, `FLEET/NAME:PATH`, or a bare path. A name with a colon is written `./a:b`. */
 export function parseRemotePath(text: string): RemotePath {
   return remotePart(text) ?? { host: undefined, path: text };
 }
@@ -30,7 +30,7 @@ function remotePart(text: string): RemotePath | undefined {
   const [, host, path] = REMOTE.exec(text) ?? [];
   if (path !== undefined) return { host, path };
   const [, executor, fleet = "", onExecutor] = ON_EXECUTOR.exec(text) ?? [];
-  // Without such a fleet it is a file in a directory, as it is for scp.
+  // Without such a fleet it is a file in a directory, as for scp.
   return onExecutor !== undefined && isFleet(fleet) ? { host: executor, path: onExecutor } : undefined;
 }
 

@@ -1,78 +1,77 @@
 import type { ClientTls } from "../../../client/link/client-tls.ts";
-import { type Failure, usageFailure } from "../outcome/failure.ts";
+import { defined } from "../../shared/defined.ts";
+import { type Failure, noteTokenSource, usageFailure } from "../../shared/failure.ts";
+import { readToken } from "../arguments.ts";
 import { isSshUrl, sshCommand } from "./program/ssh-command.ts";
-import { executorToken } from "./executor-token.ts";
-import { readToken } from "./read-token.ts";
-import type { Target } from "./target.ts";
+import type { NamedFleet, Target } from "./target.ts";
 import type { TargetOptions } from "./target-options.ts";
-import { noteTokenSource } from "../outcome/token-remedy.ts";
 
-/** The name of the user's own server, where a name must be given. */
+/** The name of the user's own server, where a name is required. */
 const OWN_NAME = "local";
 
 /**
  * Finds the server: what the command line says, then what the environment says, a URL before a host; without either,
  * the user's own server.
  */
-export async function resolveTarget(
-  options: TargetOptions,
-  environment: NodeJS.ProcessEnv = process.env,
-): Promise<Target> {
+export async function resolveTarget(options: TargetOptions): Promise<Target> {
   const { url, host, tokenFile } = options;
-  if (url !== undefined && host !== undefined) throw usageFailure("give either -H or --url");
-  const environmentUrl = nonEmpty(environment["EXEC_SERVER_URL"]);
-  const place = url ?? (host === undefined ? environmentUrl : undefined);
-  if (place !== undefined) {
-    noteTokenSource("in EXEC_SERVER_TOKEN");
-    const token = tokenFile === undefined ? nonEmpty(environment["EXEC_SERVER_TOKEN"]) : readToken(tokenFile);
-    const tls = { ...tlsOf(place.startsWith("wss:") ? environmentTls(environment) : {}), ...tlsOf(options) };
-    return { kind: "url", url: place, ...(token === undefined ? {} : { token }), ...tls };
-  }
-  const target = await namedTarget(host ?? nonEmpty(environment["EXEC_SERVER_HOST"]) ?? OWN_NAME);
+  const { EXEC_SERVER_URL, EXEC_SERVER_TOKEN, EXEC_SERVER_HOST } = process.env;
+  if (url !== undefined && host !== undefined) throw usageFailure("use either -H or --url");
   const tls = tlsOf(options);
+  const serverUrl = url ?? (host === undefined && EXEC_SERVER_URL ? EXEC_SERVER_URL : undefined);
+  if (serverUrl !== undefined) {
+    noteTokenSource("in EXEC_SERVER_TOKEN");
+    const token = readToken(tokenFile) ?? (EXEC_SERVER_TOKEN || undefined);
+    const fallback = /^(?:wss|relay\+https):/.test(serverUrl) ? environmentTls() : {};
+    return { kind: "url", url: serverUrl, ...defined({ token }), ...fallback, ...tls };
+  }
+  const target = await namedTarget(host ?? (EXEC_SERVER_HOST || OWN_NAME));
   if (target.kind === "url") {
     noteTokenSource(`as auth_bearer_token of the host '${target.name}' in hosts.toml`);
-    return { ...target, ...(tokenFile === undefined ? {} : { token: readToken(tokenFile) }), ...tls };
+    return { ...target, ...defined({ token: readToken(tokenFile) }), ...tls };
   }
   if (target.kind === "executor") {
     const [misplaced] = Object.keys(tls);
     if (misplaced !== undefined) throw misplacedForFleet(misplaced);
-    const token = executorToken(target.fleet, options);
-    return { ...target, ...(token === undefined ? {} : { token }) };
+    return { ...target, ...defined({ token: executorToken(target.fleet, options) }) };
   }
   const [misplaced] = [...(tokenFile === undefined ? [] : ["token-file"]), ...Object.keys(tls)];
   if (misplaced === undefined) return target;
   throw usageFailure(`--${misplaced} is for a server with a URL; this one needs none`);
 }
 
-/** For an option that says how to reach a server with a URL. */
+/**
+ * The token for a fleet's executors: from the command line, otherwise from hosts.toml. The one in the environment is
+ * for a URL.
+ */
+export function executorToken(
+  { name, token }: Pick<NamedFleet, "name" | "token">,
+  { tokenFile }: Pick<TargetOptions, "tokenFile">,
+): string | undefined {
+  noteTokenSource(`as auth_bearer_token of [fleets.${name}] in hosts.toml`);
+  return readToken(tokenFile) ?? token;
+}
+
+/** The error for an option that only applies to a server with a URL. */
 export function misplacedForFleet(option: string): Failure {
   return usageFailure(`--${option} is for a server with a URL; for a fleet, write it into hosts.toml`);
 }
 
-function environmentTls(environment: NodeJS.ProcessEnv): Partial<Record<TlsOption, string | undefined>> {
-  return {
-    ca: nonEmpty(environment["EXEC_SERVER_CA"]),
-    cert: nonEmpty(environment["EXEC_SERVER_CERT"]),
-    key: nonEmpty(environment["EXEC_SERVER_KEY"]),
-  };
+/** The TLS options that are set. */
+export function tlsOf({ ca, cert, key }: Pick<TargetOptions, "ca" | "cert" | "key">): ClientTls {
+  return defined({ ca, cert, key });
 }
 
-type TlsOption = "ca" | "cert" | "key";
-
-/** Without what is not set. */
-function tlsOf({ ca, cert, key }: Partial<Record<TlsOption, string | undefined>>): ClientTls {
-  return {
-    ...(ca === undefined ? {} : { ca }),
-    ...(cert === undefined ? {} : { cert }),
-    ...(key === undefined ? {} : { key }),
-  };
+function environmentTls(): ClientTls {
+  const { EXEC_SERVER_CA: ca, EXEC_SERVER_CERT: cert, EXEC_SERVER_KEY: key } = process.env;
+  return defined({ ca: ca || undefined, cert: cert || undefined, key: key || undefined });
 }
 
 async function namedTarget(name: string): Promise<Target> {
   if (name === OWN_NAME) return { kind: "own" };
   if (isSshUrl(name)) return { kind: "program", name, command: sshCommand(name) };
-  if (/^(?:wss?|ws\+unix):/.test(name)) throw usageFailure(`'${name}' is a URL; give it with --url`);
+  if (/^(?:wss?|ws\+unix|relay\+https?):/.test(name))
+    throw usageFailure(`'${name}' is a URL; pass it with --url`);
   if (name.includes("/")) return await executorNamed(name);
   const { findHost } = await import("./hosts/find-host.ts");
   return findHost(name);
@@ -85,8 +84,4 @@ async function executorNamed(name: string): Promise<Target> {
     throw usageFailure(`'${name}' is not an executor; write FLEET/NAME`);
   const { findFleet } = await import("./hosts/find-fleet.ts");
   return { kind: "executor", name, fleet: findFleet(fleet), id };
-}
-
-function nonEmpty(text: string | undefined): string | undefined {
-  return text === "" ? undefined : text;
 }

@@ -1,25 +1,20 @@
+import { defined } from "../../shared/defined.ts";
 import { socketUrl } from "../../../base/socket-url.ts";
 import { transportsTo } from "../../../client/host/connect.ts";
-import type { OpenTransport } from "../../../client/link/connectors.ts";
 import { observed } from "../../../client/link/observed-transport.ts";
-import type { Purpose } from "./connect-target.ts";
+import { type Purpose, showMessage, targetAt } from "./connect-target.ts";
 import { connectOwn } from "./own-server/connect-own.ts";
 import { ownServerPaths } from "./own-server/own-server-paths.ts";
 import { keptCommand } from "./program/kept-command.ts";
 import { serverChild } from "./program/server-child.ts";
 import { resolveTarget } from "./resolve-target.ts";
-import { showMessage } from "./show-message.ts";
 import type { Target } from "./target.ts";
 import type { TargetOptions } from "./target-options.ts";
 
-/** Opens transports to one server. */
-interface Transports {
-  readonly open: OpenTransport;
-  /** True if a lost one can be replaced by another to the same server. */
-  readonly resumable: boolean;
-}
+/** Opens transports to one server; `resumable` if a lost one can be replaced by another to the same server. */
+type Transports = ReturnType<typeof transportsTo>;
 
-/** How to reach the server that the options and the environment name, below sessions. */
+/** Transports to the server that the options and the environment name. */
 export async function targetTransports(options: TargetOptions): Promise<Transports> {
   return transportsOf(await resolveTarget(options), options, "session");
 }
@@ -38,16 +33,16 @@ export async function transportsOf(
 async function transports(target: Target, purpose: Purpose): Promise<Transports> {
   switch (target.kind) {
     case "own":
-      // Starts the server if there is none.
+      // Starts the server if necessary.
       await (await connectOwn({})).close();
       return transportsTo(socketUrl(ownServerPaths().socket), {});
     case "url": {
       const { url, kind: _kind, name: _name, ...more } = target;
-      return transportsTo(url, more);
+      return transportsTo(await targetAt(url), more);
     }
     case "executor": {
       const { fleet, id, token } = target;
-      return transportsTo({ fleet: fleet.address, id }, token === undefined ? {} : { token });
+      return transportsTo({ fleet: fleet.address, id }, defined({ token }));
     }
     case "program": {
       const kept = purpose === "kept" ? keptCommand(target.command) : undefined;

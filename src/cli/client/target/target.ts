@@ -7,7 +7,7 @@ import type { ServerProgram } from "./program/server-child.ts";
 export interface NamedFleet {
   readonly name: string;
   readonly address: FleetAddress;
-  /** For its executors. */
+  /** Token for its executors. */
   readonly token?: string;
 }
 
@@ -41,7 +41,7 @@ export interface ExecutorTarget {
 /** Where a command runs. `own` is the user's own server on this machine, which is started on demand. */
 export type Target = UrlTarget | ProgramTarget | ExecutorTarget | { readonly kind: "own" };
 
-/** What results call a server. */
+/** Name of a server in results. */
 export function targetName(target: Target): string {
   if (target.kind === "own") return "local";
   return target.kind === "url" ? (target.name ?? shownUrl(target.url)) : target.name;

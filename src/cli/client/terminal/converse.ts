@@ -8,14 +8,14 @@ import { passKeys } from "./keyboard.ts";
 import type { EndingSignal, LocalTerminal } from "./local-terminal.ts";
 import { RemoteScreen } from "./remote-screen.ts";
 
-/** How a conversation between a person and a remote process ended. */
+/** How a session between a person and a remote process ended. */
 export type Outcome =
   | { readonly kind: "ended"; readonly report: ExitReport }
-  /** The person left; the process goes on. */
+  /** The person left; the process keeps running. */
   | { readonly kind: "left" }
   | { readonly kind: "signal"; readonly signal: EndingSignal };
 
-/** Nobody reads what this program writes. A local command would be ended by the signal. */
+/** This program's output has no reader. A local command would be ended by the signal. */
 const BROKEN_PIPE: Outcome = { kind: "signal", signal: "SIGPIPE" };
 
 export interface ConversationOptions {
@@ -49,7 +49,7 @@ export async function converse(
     // A server that cannot resize still runs the program.
     if (size !== undefined && remote.tty && !readOnly) remote.resize(size).catch(() => {});
   };
-  // Raw only while keys are passed on: a piped process has no terminal of its own to handle them.
+  // Raw mode only while keys are passed on: a piped process has no terminal to handle them.
   if (remote.tty) terminal.raw();
   const undo = [
     passKeys(terminal, host, remote, { readOnly, keepsInput, command, hangUp: () => leave("SIGHUP") }),

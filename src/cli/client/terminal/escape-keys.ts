@@ -1,4 +1,4 @@
-/** What a person can ask this program for, instead of the remote one. */
+/** Commands for this program instead of the remote one. */
 export type EscapeCommand = "leave" | "suspend" | "help";
 
 export type KeyAction = { readonly send: Uint8Array } | { readonly command: EscapeCommand };
@@ -7,12 +7,12 @@ const TILDE = 0x7e;
 const ENTER = new Set([0x0a, 0x0d]);
 const COMMANDS: Readonly<Record<number, EscapeCommand>> = { 0x2e: "leave", 0x1a: "suspend", 0x3f: "help" };
 
-/** Finds the escapes in what a person types. As with ssh, they are a tilde at the beginning of a line, and a key. */
+/** Finds escapes in typed bytes. As with ssh, an escape is a tilde at the beginning of a line, and a key. */
 export class EscapeKeys {
   #isLineStart = true;
   #hasTilde = false;
 
-  /** What to do with typed bytes, in order. A tilde waits for the next key. */
+  /** Returns the actions for typed bytes, in order. A tilde waits for the next key. */
   read(bytes: Uint8Array): KeyAction[] {
     const actions: KeyAction[] = [];
     let kept: number[] = [];
@@ -31,7 +31,7 @@ export class EscapeKeys {
         this.#isLineStart = true;
         continue;
       }
-      // `~~` is one tilde; before any other key it is what it is.
+      // `~~` is one tilde; before any other key, a tilde is literal.
       if (isEscaped && byte !== TILDE) kept.push(TILDE);
       kept.push(byte);
       this.#isLineStart = ENTER.has(byte);

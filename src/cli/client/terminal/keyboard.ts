@@ -5,8 +5,8 @@ import { type EscapeCommand, EscapeKeys } from "./escape-keys.ts";
 import type { LocalTerminal } from "./local-terminal.ts";
 
 /**
- * Typed or pasted bytes that may wait for the server. Beyond them the terminal waits. While there is no connection it
- * does not, because a person must be able to leave; further keys are then lost.
+ * Maximum number of typed or pasted bytes that wait for the server. Beyond it, reading the terminal pauses. Without a
+ * connection it does not, because the user must be able to leave; further keys are then lost.
  */
 const MAX_UNSENT_BYTES = 64 * 1024;
 
@@ -20,7 +20,7 @@ export interface KeyboardOptions {
   readonly hangUp: () => void;
 }
 
-/** Sends what is typed here to a remote process, until the returned function is called. */
+/** Sends typed bytes to a remote process, until the returned function is called. */
 export function passKeys(
   terminal: LocalTerminal,
   host: Host,
@@ -71,7 +71,7 @@ export function passKeys(
   };
 }
 
-/** What is piped in is sent whole. */
+/** Piped input is sent completely. */
 function passStream(remote: RemoteProcess, { end }: { end: boolean }): () => void {
   const { stdin } = process;
   const stop = new AbortController();

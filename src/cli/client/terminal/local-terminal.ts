@@ -10,10 +10,10 @@ export interface WindowSize {
 const ENDING = ["SIGTERM", "SIGHUP", "SIGINT", "SIGQUIT"] as const;
 export type EndingSignal = (typeof ENDING)[number] | "SIGPIPE";
 
-/** How long it may take until a signal has stopped this program. */
+/** Time that a signal may take to stop this program. */
 const STOP_MS = 100;
 
-/** The terminal of this program: its keys, its screen and its size. Stdin or stdout may be something else. */
+/** This program's terminal: its keys, screen and size. Stdin or stdout may be something else. */
 export class LocalTerminal {
   readonly #restore = (): void => this.cooked();
   #isRaw = false;
@@ -32,7 +32,7 @@ export class LocalTerminal {
     return this.size !== undefined && process.env["TERM"] !== "dumb";
   }
 
-  /** Undefined if there is no screen, or it does not know its size. */
+  /** Undefined without a screen, or if it does not know its size. */
   get size(): WindowSize | undefined {
     const { columns: cols, rows } = process.stdout;
     return this.hasScreen && cols > 0 && rows > 0 ? { cols, rows } : undefined;
@@ -72,11 +72,11 @@ export class LocalTerminal {
     const wasRaw = this.#isRaw;
     this.cooked();
     process.kill(0, "SIGTSTP");
-    // Nothing stops if no shell could continue it.
+    // Nothing stops without a shell that could continue it.
     if (wasRaw) setTimeout(() => this.raw(), STOP_MS);
   }
 
-  /** Calls `listener` when this program goes on after it was stopped, until the returned function is called. */
+  /** Calls `listener` when this program continues after being stopped, until the returned function is called. */
   onContinue(listener: () => void): () => void {
     const renew = (): void => {
       // Shells set the modes that they like.

@@ -23,7 +23,7 @@ export class RemoteScreen {
   readonly #output = new OutputWriter(openOutput(1));
   readonly #errors = new OutputWriter(openOutput(2));
   readonly #canPaint: boolean;
-  /** Output before this number is part of what was painted. */
+  /** Output before this number has already been painted. */
   #nextSeq = 0;
   #hasPainted = false;
   #notice: "none" | "pending" | "shown" = "none";
@@ -71,9 +71,9 @@ export class RemoteScreen {
   /** Shows nothing more, and gives the local screen back. */
   async leave(): Promise<void> {
     this.#stop.abort();
-    const { size } = this.#terminal;
-    if (size === undefined || !this.#remote.tty || !this.#terminal.isAddressable) return;
-    await this.#write(this.#withoutNotice(size) + leaveScreen(size));
+    if (!this.#remote.tty || !this.#terminal.isAddressable) return;
+    this.#notice = "none";
+    await this.#write(leaveScreen());
   }
 
   async #show(event: ProcessEvent): Promise<void> {
@@ -122,7 +122,7 @@ export class RemoteScreen {
     const { size } = this.#terminal;
     if (size === undefined || this.#stop.signal.aborted) return;
     this.#notice = "shown";
-    // The next output reports that nobody can read it.
+    // A missing reader is reported by the next output.
     this.#write(statusLine(size, NOTICE)).catch(() => {});
   }
 

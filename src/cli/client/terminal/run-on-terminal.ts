@@ -2,7 +2,7 @@ import { constants } from "node:os";
 import type { Host } from "../../../client/host/host.ts";
 import type { RemoteProcess } from "../../../client/process/remote-process.ts";
 import type { StartOptions, TerminalOptions } from "../../../client/process/start-request.ts";
-import { Failure, OWN_FAILURE_STATUS } from "../outcome/failure.ts";
+import { Failure, OWN_FAILURE_STATUS } from "../../shared/failure.ts";
 import { overdueEnd } from "../running/unreported-end.ts";
 import { statusOf } from "../outcome/exit-status.ts";
 import { converse, type Outcome } from "./converse.ts";
@@ -32,7 +32,7 @@ export async function runOnTerminal(
   const remote = await host.terminal(argv, {
     ...terminalOptions(options),
     followScreen: true,
-    // What a shell leaves in the background does not hold its terminal.
+    // Background processes of a shell do not keep its terminal open.
     ...(host.supports("process/start.closeOnExit") ? { closeOnExit: true } : {}),
   });
   const terminal = new LocalTerminal();
@@ -40,7 +40,7 @@ export async function runOnTerminal(
   const end = overdueEnd(remote, options.timeoutMs);
   const outcome = await converse(terminal, host, remote, { givenUp: end.overdue }).finally(end.stop);
   if (outcome.kind !== "left") return statusOfOutcome(outcome);
-  throw new Failure("left, and ended what ran here", OWN_FAILURE_STATUS);
+  throw new Failure("left the terminal, and ended the command", OWN_FAILURE_STATUS);
 }
 
 /** The status of this program if a process or a signal has ended it. */

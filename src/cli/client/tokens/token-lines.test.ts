@@ -1,7 +1,6 @@
 import { expect, it } from "vitest";
-import { parseExpiry } from "./parse-expiry.ts";
+import { parseExpiry, type RightsFlags, tokenLines } from "./token-lines.ts";
 import { checkLines } from "./read-table.ts";
-import { type RightsFlags, tokenLines } from "./token-lines.ts";
 
 const DIGEST = "ab".repeat(32);
 const check = async (flags: RightsFlags, name = "ci"): Promise<void> =>
@@ -39,10 +38,10 @@ it.each<[RightsFlags, string]>([
   [{ preset: "files" }, "the preset files needs roots"],
   [{ preset: "files", root: ["/nowhere"] }, "roots: /nowhere: No such file or directory (os error 2)"],
   [{ preset: "sandboxed", write: ["/"] }, "policy makes everything writable"],
-  [{ preset: "sandboxed", policy: "read-only", network: true }, "--policy is a whole policy"],
+  [{ preset: "sandboxed", policy: "read-only", network: true }, "--policy is a complete policy"],
   [{ preset: "full", policy: "read-only" }, "policy is for the preset sandboxed, not for full"],
   [{ limit: ["max_processes"] }, "--limit needs KEY=NUMBER, such as max_processes=50, not 'max_processes'"],
-  [{ limit: ["max_cats=1"] }, "limits.max_cats is not known here"],
+  [{ limit: ["max_cats=1"] }, "limits.max_cats is not one of the limits"],
   [{ control: ["ci"] }, "control is not for the preset observe"],
 ])("%j is refused: %s", async (flags, message) => {
   const refusal = check(flags);
@@ -64,5 +63,6 @@ it("a token ends after a time, or at a moment", () => {
   expect(ends("2027-01-31T12:30:15+02:00")).toBe("2027-01-31T10:30:15.000Z");
   for (const text of ["", "30", "soon", "2027-02-30T99:00Z", "2027-13-01", "9999999d", "1e3d"])
     expect(() => parseExpiry(text, now), text).toThrow("Expected a time");
-  for (const text of ["0s", "2025-12-31"]) expect(() => parseExpiry(text, now), text).toThrow("That is over");
+  for (const text of ["0s", "2025-12-31"])
+    expect(() => parseExpiry(text, now), text).toThrow("That time has passed");
 });

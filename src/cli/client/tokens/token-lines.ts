@@ -1,10 +1,13 @@
+import { InvalidArgumentError } from "commander";
+import { parseDuration } from "../../shared/parse-duration.ts";
 import { resolve } from "node:path";
 import { stringify } from "smol-toml";
 import type { SandboxPreset } from "../../../protocol/sandbox-options.ts";
 import type { Preset } from "../../../server/settings/presets.ts";
-import { usageFailure } from "../outcome/failure.ts";
+import { defined } from "../../shared/defined.ts";
+import { usageFailure } from "../../shared/failure.ts";
 
-/** What the command line says about the rights of a token. */
+/** Command line options for a token's rights. */
 export interface RightsFlags {
   readonly preset?: Preset;
   readonly expires?: Date;
@@ -21,7 +24,7 @@ export interface RightsFlags {
   readonly control?: readonly string[];
 }
 
-/** It can do no harm, and the lines show where to change it. */
+/** It is harmless, and the lines show where to change it. */
 const DEFAULT_PRESET: Preset = "observe";
 
 /** The lines of a token for the token table. Whether they make sense is for the server's reader to say. */
@@ -53,17 +56,16 @@ export function tokenLines(name: string, sha256: string, flags: RightsFlags): st
 
 function policyOf({ policy, preset, ...flags }: RightsFlags): string | Record<string, unknown> | undefined {
   const { write, read, deny, network } = flags;
-  const given = Object.entries({ write, read, deny }).flatMap(([key, paths]) =>
-    paths === undefined ? [] : [[key, paths.map(absolute)] as const],
-  );
-  const table = Object.fromEntries<unknown>([
-    ...given,
-    ...(network === undefined ? [] : [["network", network] as const]),
-  ]);
+  const table = defined({
+    write: write?.map(absolute),
+    read: read?.map(absolute),
+    deny: deny?.map(absolute),
+    network,
+  });
   const isEmpty = Object.keys(table).length === 0;
   if (policy !== undefined && !isEmpty)
     throw usageFailure(
-      "--policy is a whole policy; it cannot be used with --write, --read, --deny and --network",
+      "--policy is a complete policy; it cannot be combined with --write, --read, --deny and --network",
     );
   if (!isEmpty) return table;
   return policy ?? (preset === "sandboxed" ? "read-only" : undefined);
@@ -94,4 +96,26 @@ function inline(key: string, table: Readonly<Record<string, unknown>>): string {
   return `${key} = { ${Object.entries(table)
     .map(([name, value]) => assignment(name, value))
     .join(", ")} }`;
+}
+
+/** A day or a time of the calendar, in UTC unless it says otherwise. */
+const MOMENT = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2})?(?:Z|[+-]\d{2}:\d{2})?)?$/i;
+const HAS_ZONE = /(?:Z|[+-]\d{2}:\d{2})$/i;
+/** TOML has four digits for the year. */
+const MAX_MS = Date.UTC(10_000, 0);
+
+/** When a token ends: after a time such as `30d`, or at a moment such as `2027-01-31`. */
+export function parseExpiry(text: string, now: number = Date.now()): Date {
+  const ms = MOMENT.test(text)
+    ? momentOf(text)
+    : now + (/[a-z]$/.test(text) ? (parseDuration(text) ?? NaN) : NaN);
+  if (!(ms < MAX_MS))
+    throw new InvalidArgumentError("Expected a time such as 30d or 12h, or a date such as 2027-01-31.");
+  if (ms <= now) throw new InvalidArgumentError("That time has passed.");
+  return new Date(ms);
+}
+
+function momentOf(text: string): number {
+  const isDay = !text.includes("T") && !text.includes("t");
+  return Date.parse(isDay || HAS_ZONE.test(text) ? text : `${text}Z`);
 }

@@ -2,7 +2,7 @@ import { constants } from "node:fs";
 import { chmod, type FileHandle, mkdir, open, readdir, readlink, rename, symlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 
-// Another program may replace a directory with a link while a tree is copied, even between two calls. Linux tells
+// Another program may replace a directory with a link while a tree is copied, even between two calls. Linux says
 // where an open file is, so everything is opened first and then checked. On other systems only a link at the end of a
 // path is noticed. Paths must not contain links themselves.
 
@@ -43,7 +43,7 @@ export async function openPartInPlace(path: string, mode: number): Promise<FileH
   const isOwn = process.getuid === undefined || (stat.uid === process.getuid() && stat.nlink === 1);
   if (isOwn && stat.isFile()) return file;
   await file.close();
-  throw systemError("EPERM", `${path} is not a file of this user's alone, so it is not continued`);
+  throw systemError("EPERM", `${path} is not exclusively this user's file, so it is not resumed`);
 }
 
 /** Creates a link that must not exist. */
@@ -51,7 +51,7 @@ export async function linkInPlace(target: string, path: string): Promise<void> {
   await onEntry(path, (entry) => symlink(target, entry));
 }
 
-/** Throws if there is no directory at a path, or only through a link. */
+/** Throws if a path is not a directory, or is one only through a link. */
 export async function checkDirectory(path: string): Promise<void> {
   if (IS_LINUX) await (await openInPlace(path, O_PATH | O_DIRECTORY)).close();
 }
@@ -69,23 +69,13 @@ export async function renameInPlace(from: string, to: string): Promise<void> {
 
 /** Sets the mode of a regular file, also of one that its owner may not read. */
 export async function chmodFile(path: string, mode: number): Promise<void> {
-  let file: FileHandle;
-  try {
-    file = await openToRead(path, { follow: false });
-  } catch (error) {
-    if (!IS_LINUX || (error as NodeJS.ErrnoException).code !== "EACCES") throw error;
-    const unread = await openInPlace(path, O_PATH);
-    try {
-      return await chmod(descriptorPath(unread), mode);
-    } finally {
-      await unread.close();
-    }
-  }
-  try {
-    await file.chmod(mode);
-  } finally {
-    await file.close();
-  }
+  let isReadable = true;
+  await using file = await openToRead(path, { follow: false }).catch((error: NodeJS.ErrnoException) => {
+    if (!IS_LINUX || error.code !== "EACCES") throw error;
+    isReadable = false;
+    return openInPlace(path, O_PATH);
+  });
+  await (isReadable ? file.chmod(mode) : chmod(descriptorPath(file), mode));
 }
 
 export async function chmodDirectory(path: string, mode: number): Promise<void> {
@@ -113,7 +103,7 @@ export function withinDirectory<T>(path: string, work: (within: string) => Promi
 }
 
 async function onEntry<T>(path: string, work: (entry: string) => Promise<T>): Promise<T> {
-  // From its directory an entry could be made that no path leads to.
+  // Relative to such a directory, an entry could be created that no path can name.
   if (IS_LINUX && Buffer.byteLength(path) >= PATH_MAX) throw systemError("ENAMETOOLONG", "name too long");
   return withinDirectory(dirname(path), (within) => work(join(within, basename(path))));
 }
@@ -123,37 +113,35 @@ async function inDirectory<T>(
   work: (directory: FileHandle) => Promise<T>,
   flags = O_RDONLY,
 ): Promise<T> {
-  const directory = await openInPlace(path, flags | O_DIRECTORY).catch((error: NodeJS.ErrnoException) => {
-    throw error.code === "ENOTDIR" ? replaced("ENOTDIR") : error;
-  });
-  try {
-    return await work(directory);
-  } finally {
-    await directory.close();
-  }
+  await using directory = await openInPlace(path, flags | O_DIRECTORY).catch(
+    (error: NodeJS.ErrnoException) => {
+      throw error.code === "ENOTDIR" ? replaced("ENOTDIR") : error;
+    },
+  );
+  return await work(directory);
 }
 
 async function openInPlace(path: string, flags: number): Promise<FileHandle> {
   const file = await open(path, flags | O_NOFOLLOW);
-  const place = await pathOf(file);
-  // What was removed since it was opened was there.
-  if (place === undefined || place === path || place === `${path} (deleted)`) return file;
+  const openedPath = await pathOf(file);
+  // If it was removed since it was opened, it did exist.
+  if (openedPath === undefined || openedPath === path || openedPath === `${path} (deleted)`) return file;
   await file.close();
   throw replaced("ELOOP");
 }
 
 function replaced(code: "ELOOP" | "ENOTDIR"): Error {
-  return systemError(code, "a directory on the way to it was replaced meanwhile");
+  return systemError(code, "a directory on the way to it was replaced in the meantime");
 }
 
 /** Path of an open file; undefined if the system does not say, or not as text. */
 async function pathOf(file: FileHandle): Promise<string | undefined> {
   if (!IS_LINUX) return undefined;
   try {
-    const place = await readlink(descriptorPath(file));
-    return place.includes("\ufffd") ? undefined : place;
+    const path = await readlink(descriptorPath(file));
+    return path.includes("\ufffd") ? undefined : path;
   } catch {
-    return undefined; // No /proc, or a path that is too long for it.
+    return undefined; // /proc is missing, or the path is too long for it.
   }
 }
 

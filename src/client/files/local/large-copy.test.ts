@@ -24,7 +24,6 @@ class Scene {
 
   run(): Promise<void> {
     const job = { from: "/from", to: "/to", path: "" } as Job;
-    const copy = { keptBytes: () => {}, copiedBytes: () => {} } as unknown as TreeCopy;
     const source = {
       version: async () => ({ size: this.current.size, modifiedMs: this.current.modifiedMs }),
       blocks: (_: string, offset: number) => this.#blocks(offset),
@@ -32,8 +31,10 @@ class Scene {
     const destination = {
       openLarge: async () => this.#open(),
     } as unknown as Destination;
-    const options = { operation: "upload", verifies: false, resumes: false, mode: undefined };
-    return new LargeCopy({ ...options, copy, source, destination, job }).run(new AbortController().signal);
+    const counts = { keptBytes: () => {}, copiedBytes: () => {} };
+    const copy = { operation: "upload", source, destination, ...counts } as unknown as TreeCopy;
+    const options = { verifies: false, resumes: false, mode: undefined };
+    return new LargeCopy(copy, job, options).run(new AbortController().signal);
   }
 
   async *#blocks(offset: number): AsyncGenerator<Uint8Array> {
@@ -88,7 +89,7 @@ it.each([
     scene.afterBlock = once(2, () => {
       scene.current = next;
     });
-    await expect(scene.run()).rejects.toThrow("upload /from: it was changed while it was copied");
+    await expect(scene.run()).rejects.toThrow("upload /from: it changed while it was being copied");
     expect(scene.log).toEqual(["opened", "abandoned"]);
   },
 );
@@ -107,11 +108,11 @@ it("a file that was cut short while it was copied, and has grown since, is an er
   scene.afterBlock = once(2, () => {
     scene.current = contents("ABCDEFGH", 2);
   });
-  await expect(scene.run()).rejects.toThrow("it was changed while it was copied");
+  await expect(scene.run()).rejects.toThrow("it changed while it was being copied");
   expect(scene.log).toEqual(["opened", "abandoned"]);
 });
 
-it("after a lost connection, an unchanged file goes on where it was", async () => {
+it("after a lost connection, an unchanged file resumes where it stopped", async () => {
   const scene = new Scene(contents("abcdef", 1));
   scene.afterBlock = once(2, () => {
     throw CUT;

@@ -1,46 +1,44 @@
 import { createHash } from "node:crypto";
 import { basename, dirname } from "node:path";
-import { aboutFile, FileError } from "../file-error.ts";
+import { PART } from "../blob-upload.ts";
+import { aboutFile, FileError, isMissing } from "../file-error.ts";
 import { withRestarts } from "../restarts.ts";
 import { type CheckedFile, matchingPrefix, RangeCheck } from "./range-check.ts";
-import type { Destination, Hasher, Job, LargeFile, Source, Version } from "./sides.ts";
+import type { Destination, Hasher, Job, LargeFile, Version } from "./sides.ts";
 import { ChangedFileError, differs, type TreeCopy } from "./tree-copy.ts";
 
-/** Beginning of the names of files that are continued by the next copy. */
-const PART = ".exec-server-part-";
 const OUT_OF_SPACE = new Set(["ENOSPC", "EDQUOT", "EFBIG"]);
-/** How often in a row a range that differs is copied again. */
+/** Maximum number of copies in a row of a range that differs. */
 const MAX_DIFFERENCES = 3;
 
 interface LargeCopyOptions {
-  readonly operation: string;
-  readonly copy: TreeCopy;
-  readonly source: Source;
-  readonly destination: Destination;
   readonly verifies: boolean;
   readonly resumes: boolean;
   readonly mode: number | undefined;
-  readonly job: Job;
 }
 
 /** Copies a file block by block. Continues after a lost connection, unless the file has changed meanwhile. */
 export class LargeCopy {
+  readonly #copy: TreeCopy;
+  readonly #job: Job;
   readonly #options: LargeCopyOptions;
   #version: Version | undefined;
   #target: LargeFile | undefined;
   /** Names of the parts that this copy has made: one for each version of the source that it has met. */
   readonly #parts = new Set<string>();
-  /** How many bytes at the beginning were compared, or written by this copy without an interruption. */
+  /** Number of bytes at the beginning that were compared, or written by this copy without an interruption. */
   #trusted = 0;
-  /** Bytes that were there before this copy, and those that it has copied. */
+  /** Bytes that existed before this copy, and those that it has copied. */
   #kept = 0;
   #copied = 0;
   #hasBegun = false;
   #differences = 0;
-  /** Where the source ended. */
+  /** Offset at which the source ended. */
   #reached = 0;
 
-  constructor(options: LargeCopyOptions) {
+  constructor(copy: TreeCopy, job: Job, options: LargeCopyOptions) {
+    this.#copy = copy;
+    this.#job = job;
     this.#options = options;
   }
 
@@ -61,20 +59,21 @@ export class LargeCopy {
       await this.#target!.finish(signal);
     } catch (error) {
       await this.#target?.abandon({ keepsPart: !isOutOfSpace(error) });
-      if (await this.#isElsewhereDone(error, signal)) return;
-      throw this.#target === undefined ? error : aboutFile(error, this.#target.path, this.#options.job.to);
+      if (await this.#wasCopiedElsewhere(error, signal)) return;
+      throw this.#target === undefined ? error : aboutFile(error, this.#target.path, this.#job.to);
     }
   }
 
-  /** Which of these names, and of the parts that this copy has made, are not in use any more. */
+  /** The names, of the given ones and of the parts that this copy has created, that are no longer in use. */
   withoutUse(names: Iterable<string>): readonly string[] {
     return [...names, ...this.#parts].filter((name) => name !== this.#partName());
   }
 
   /** A new beginning if the source was changed. */
   async #prepare(signal: AbortSignal): Promise<LargeFile> {
-    const { source, destination, job, mode } = this.#options;
-    const current = await source.version(job.from, signal);
+    const { source, destination } = this.#copy;
+    const { mode } = this.#options;
+    const current = await source.version(this.#job.from, signal);
     const { size, modifiedMs } = this.#version ?? {};
     if (this.#target !== undefined && size === current.size && modifiedMs === current.modifiedMs)
       return this.#target;
@@ -83,33 +82,32 @@ export class LargeCopy {
     this.#trusted = 0;
     const part = this.#partName();
     if (part !== undefined) this.#parts.add(part);
-    this.#target = await destination.openLarge(job.to, { mode, part }, signal);
+    this.#target = await destination.openLarge(this.#job.to, { mode, part }, signal);
     return this.#target;
   }
 
   #partName(): string | undefined {
-    const { resumes, job } = this.#options;
-    if (!resumes || this.#version === undefined) return undefined;
+    if (!this.#options.resumes || this.#version === undefined) return undefined;
     const { size, modifiedMs } = this.#version;
-    return `${partPrefix(job.to)}${shortHash(`${size} ${modifiedMs}`)}`;
+    return `${partPrefix(this.#job.to)}${shortHash(`${size} ${modifiedMs}`)}`;
   }
 
-  /** Where to go on: after what is there and the same as the source. */
+  /** Offset at which to resume: after the bytes that match the source. */
   async #startOf(target: LargeFile, signal: AbortSignal): Promise<number> {
-    const { resumes, job } = this.#options;
-    const there = Math.min(await target.present(signal), this.#version!.size);
-    if (!resumes || there <= this.#trusted) return there;
-    const { source, destination } = this.#options;
-    const files = [checked(source.hasher, job.from), checked(destination.hasher, target.path)] as const;
-    return matchingPrefix(files, { start: this.#trusted, end: there }, signal);
+    const { source, destination } = this.#copy;
+    const end = Math.min(await target.present(signal), this.#version!.size);
+    if (!this.#options.resumes || end <= this.#trusted) return end;
+    const files = [checked(source.hasher, this.#job.from), checked(destination.hasher, target.path)] as const;
+    return matchingPrefix(files, { start: this.#trusted, end }, signal);
   }
 
-  /** False if a range differs; what is before it can be trusted. */
+  /** Returns false if a range differs; everything before it can be trusted. */
   async #transfer(target: LargeFile, start: number, signal: AbortSignal): Promise<boolean> {
-    const { source, destination, job, verifies } = this.#options;
-    const files = verifies
+    const { operation, source, destination } = this.#copy;
+    const { from, to } = this.#job;
+    const files = this.#options.verifies
       ? [
-          ...(source.isRemote ? [checked(source.hasher, job.from)] : []),
+          ...(source.isRemote ? [checked(source.hasher, from)] : []),
           ...(destination.isRemote ? [checked(destination.hasher, target.path)] : []),
         ]
       : [];
@@ -119,7 +117,7 @@ export class LargeCopy {
       await reading?.return();
       this.#begin(start);
       this.#reached = start;
-      const blocks = this.#counted(source.blocks(job.from, start, signal));
+      const blocks = this.#counted(source.blocks(from, start, signal));
       reading = check === undefined ? blocks : check.through(blocks, start);
       return following(await reading.next(), reading);
     };
@@ -133,56 +131,60 @@ export class LargeCopy {
     if (different === undefined) return true;
     this.#trusted = different;
     this.#differences += 1;
-    if (this.#differences === MAX_DIFFERENCES) throw differs(this.#options.operation, job.to);
+    if (this.#differences === MAX_DIFFERENCES) throw differs(operation, to);
     return false;
   }
 
   /** Another copy of the same file may have put the part in its place. */
-  async #isElsewhereDone(error: unknown, signal: AbortSignal): Promise<boolean> {
-    const { resumes, source, destination, job } = this.#options;
-    if (!resumes || !(error instanceof FileError) || error.code !== "NOT_FOUND") return false;
+  async #wasCopiedElsewhere(error: unknown, signal: AbortSignal): Promise<boolean> {
+    const { source, destination } = this.#copy;
+    const { from, to } = this.#job;
+    if (!this.#options.resumes || !isMissing(error)) return false;
     const range = { offset: 0, length: this.#version?.size ?? 0 };
-    const hashes = [checked(source.hasher, job.from), checked(destination.hasher, job.to)].map(
-      ({ hasher, path }) => hasher.hash(path, range, signal).catch(() => undefined),
+    const hashes = [checked(source.hasher, from), checked(destination.hasher, to)].map(({ hasher, path }) =>
+      hasher.hash(path, range, signal).catch(() => undefined),
     );
     const [sent, arrived] = await Promise.all(hashes);
     return sent !== undefined && sent === arrived;
   }
 
-  /** What was added meanwhile, as to a log, is left to the next copy. Any other change would be half in this one. */
+  /**
+   * What was appended meanwhile, as to a log, is left to the next copy. After any other change, this copy would be
+   * inconsistent.
+   */
   async #checkUnchanged(signal: AbortSignal): Promise<void> {
-    const { operation, source, job } = this.#options;
+    const { operation, source } = this.#copy;
+    const { from } = this.#job;
     const { size, modifiedMs } = this.#version!;
-    const now = await source.version(job.from, signal);
+    const now = await source.version(from, signal);
     const hasGrown = now.size > size && this.#reached >= size;
     if (hasGrown || (now.size === size && now.modifiedMs === modifiedMs)) return;
-    throw new ChangedFileError("OS_ERROR", `${operation} ${job.from}: it was changed while it was copied`, {
-      path: job.from,
+    throw new ChangedFileError("OS_ERROR", `${operation} ${from}: it changed while it was being copied`, {
+      path: from,
     });
   }
 
   #begin(start: number): void {
-    const { copy, job } = this.#options;
+    const { path } = this.#job;
     const kept = this.#hasBegun ? Math.min(this.#kept, start) : start;
-    if (kept !== this.#kept) copy.keptBytes(kept - this.#kept, job.path);
+    if (kept !== this.#kept) this.#copy.keptBytes(kept - this.#kept, path);
     this.#kept = kept;
     this.#hasBegun = true;
-    copy.copiedBytes(start - kept - this.#copied, job.path);
+    this.#copy.copiedBytes(start - kept - this.#copied, path);
     this.#copied = start - kept;
   }
 
   async *#counted(blocks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
-    const { copy, job } = this.#options;
     for await (const block of blocks) {
       yield block;
       this.#reached += block.length;
       this.#copied += block.length;
-      copy.copiedBytes(block.length, job.path);
+      this.#copy.copiedBytes(block.length, this.#job.path);
     }
   }
 }
 
-/** A part would hold the space that is needed to go on, or by somebody else. */
+/** A part would take up space that is needed to continue, or by other programs. */
 function isOutOfSpace(error: unknown): boolean {
   return error instanceof FileError && OUT_OF_SPACE.has(error.errno ?? "");
 }

@@ -1,28 +1,28 @@
 import { type FileHandle, lstat, readdir, readlink, realpath, rm, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { partToWrite } from "../../../base/part-to-write.ts";
-import { FileError } from "../file-error.ts";
+import { fileError, ifPresent } from "../file-error.ts";
 import {
   chmodDirectory,
   chmodFile,
   createInPlace,
   linkInPlace,
   openPartInPlace,
-  openToRead,
   renameInPlace,
   withinDirectory,
 } from "./in-place.ts";
 import { onLocal } from "./local-error.ts";
-import { hashOpened } from "./local-hash.ts";
+import { hashFile, kindOf } from "./local-file.ts";
 import { removeInPlace } from "./remove-in-place.ts";
 import { makeDirectory, makeTarget } from "./made-directory.ts";
 import {
   type Destination,
   type DirectoryOptions,
-  type Found,
-  type FoundRoot,
+  type EntryInfo,
+  type ExistingRoot,
   type Hasher,
   type LargeFile,
+  type LargeFileOptions,
   type MadeDirectory,
   type ReadBlocks,
   type Seen,
@@ -36,9 +36,8 @@ const NEW_DIRECTORY_MODE = 0o777;
 /** Modes of files and directories until they are complete. */
 const PRIVATE_FILE_MODE = 0o600;
 const PRIVATE_DIRECTORY_MODE = 0o700;
-/** On Windows these are more than a name: separators, drives and file streams. */
+/** Characters with a special meaning on Windows: separators, drives and file streams. */
 const SPECIAL_ON_WINDOWS = /[\\/:]/;
-const NO_LINKS = { follow: false };
 
 /**
  * Files of this machine that are written. Nothing is written outside the directory that the caller has chosen, whatever
@@ -51,14 +50,7 @@ export class LocalDestination implements Destination {
   readonly knowsModes = true;
   readonly keepsParts = true;
   readonly hasher: Hasher = {
-    hash: async (path, range) => {
-      const file = await this.#on(path, () => openToRead(path, NO_LINKS));
-      try {
-        return await this.#on(path, () => hashOpened(file, range));
-      } finally {
-        await file.close();
-      }
-    },
+    hash: (path, range) => this.#on(path, () => hashFile(path, range, { follow: false })),
   };
   readonly #operation: string;
   readonly #temporaries = new TemporaryNames();
@@ -70,10 +62,8 @@ export class LocalDestination implements Destination {
 
   child(directory: string, name: string): string {
     if (process.platform === "win32" && SPECIAL_ON_WINDOWS.test(name)) {
-      const path = `${directory}/${name}`;
-      throw new FileError("UNSUPPORTED", `${this.#operation} ${path}: Windows does not allow this name`, {
-        path,
-      });
+      const reason = "Windows does not allow this name";
+      throw fileError("UNSUPPORTED", this.#operation, `${directory}/${name}`, reason);
     }
     // The library has already refused names that are invalid on every system.
     return join(directory, name);
@@ -88,14 +78,11 @@ export class LocalDestination implements Destination {
     return { path: join(directory, basename(resolve(path))), directory };
   }
 
-  async findRoot(path: string): Promise<FoundRoot | undefined> {
-    const found = await this.#on(path, () => stat(path)).catch((error: unknown) => {
-      if (error instanceof FileError && error.code === "NOT_FOUND") return undefined;
-      throw error;
-    });
-    if (found === undefined) return undefined;
-    if (!found.isDirectory()) throw notADirectory(this.#operation, path);
-    const isUnfinished = (found.mode & 0o7777) === UNFINISHED_MODE;
+  async findRoot(path: string): Promise<ExistingRoot | undefined> {
+    const info = await ifPresent(this.#on(path, () => stat(path)));
+    if (info === undefined) return undefined;
+    if (!info.isDirectory()) throw notADirectory(this.#operation, path);
+    const isUnfinished = (info.mode & 0o7777) === UNFINISHED_MODE;
     return { path: await this.#on(path, () => realpath(path)), isUnfinished };
   }
 
@@ -112,25 +99,18 @@ export class LocalDestination implements Destination {
   }
 
   async listExisting(directory: string): Promise<Seen> {
-    return this.#on(directory, () => withinDirectory(directory, (within) => this.#lookIn(within)));
+    return this.#on(directory, () => withinDirectory(directory, (within) => this.#inspectDirectory(within)));
   }
 
-  async #lookIn(directory: string): Promise<Seen> {
+  async #inspectDirectory(directory: string): Promise<Seen> {
     const names = await readdir(directory);
-    const seen = new Map<string, Found>();
+    const seen = new Map<string, EntryInfo>();
     for (const name of names) {
       if (this.#temporaries.isAbandoned(name))
         await rm(join(directory, name), { force: true }).catch(() => {});
       const stat = await lstat(join(directory, name)).catch(() => undefined);
       if (stat === undefined) continue;
-      const kind = stat.isFile()
-        ? "file"
-        : stat.isDirectory()
-          ? "directory"
-          : stat.isSymbolicLink()
-            ? "link"
-            : "other";
-      seen.set(name, { kind, size: stat.size, mode: stat.mode });
+      seen.set(name, { kind: kindOf(stat), size: stat.size, mode: stat.mode });
     }
     return seen;
   }
@@ -159,40 +139,21 @@ export class LocalDestination implements Destination {
     });
   }
 
-  async openLarge(
-    path: string,
-    { mode, part }: { mode: number | undefined; part: string | undefined },
-  ): Promise<LargeFile> {
-    const { written, file } =
-      part === undefined ? await this.#openTemporary(path, mode) : await this.#openPart(path, part, mode);
+  async openLarge(path: string, { mode, part }: LargeFileOptions): Promise<LargeFile> {
+    const written = part === undefined ? this.#temporary(path) : join(dirname(path), part);
+    const file =
+      part === undefined
+        ? await this.#removedOnFailure(written, this.#create(path, written, mode))
+        : await this.#openPart(path, written, mode);
     const isPart = part !== undefined;
     return new LargeLocalFile({ operation: this.#operation, path, written, file, mode, isPart });
   }
 
-  async #openTemporary(
-    path: string,
-    mode: number | undefined,
-  ): Promise<{ written: string; file: FileHandle }> {
-    const written = this.#temporary(path);
-    try {
-      return { written, file: await this.#create(path, written, mode) };
-    } catch (error) {
-      await rm(written, { force: true }).catch(() => {}); // The first failure is the one to tell.
-      throw error;
-    }
-  }
-
-  async #openPart(
-    path: string,
-    part: string,
-    mode: number | undefined,
-  ): Promise<{ written: string; file: FileHandle }> {
-    this.#parts.add(part);
-    const written = join(dirname(path), part);
-    const newMode = mode === undefined ? NEW_FILE_MODE : PRIVATE_FILE_MODE;
-    const file = await this.#on(path, () => openPartInPlace(written, newMode));
+  async #openPart(path: string, part: string, mode: number | undefined): Promise<FileHandle> {
+    this.#parts.add(basename(part));
+    const file = await this.#on(path, () => openPartInPlace(part, unfinishedMode(mode)));
     if (mode !== undefined) await this.#on(path, () => file.chmod(PRIVATE_FILE_MODE));
-    return { written, file };
+    return file;
   }
 
   async link(target: string, path: string): Promise<void> {
@@ -200,9 +161,7 @@ export class LocalDestination implements Destination {
   }
 
   #create(path: string, temporary: string, mode: number | undefined): Promise<FileHandle> {
-    return this.#on(path, () =>
-      createInPlace(temporary, mode === undefined ? NEW_FILE_MODE : PRIVATE_FILE_MODE),
-    );
+    return this.#on(path, () => createInPlace(temporary, unfinishedMode(mode)));
   }
 
   /**
@@ -211,11 +170,15 @@ export class LocalDestination implements Destination {
    */
   async #putInPlace(path: string, make: (temporary: string) => Promise<void>): Promise<void> {
     const temporary = this.#temporary(path);
+    const made = make(temporary).then(() => this.#on(path, () => renameInPlace(temporary, path)));
+    await this.#removedOnFailure(temporary, made);
+  }
+
+  async #removedOnFailure<T>(temporary: string, work: Promise<T>): Promise<T> {
     try {
-      await make(temporary);
-      await this.#on(path, () => renameInPlace(temporary, path));
+      return await work;
     } catch (error) {
-      await rm(temporary, { force: true }).catch(() => {}); // The first failure is the one to tell.
+      await rm(temporary, { force: true }).catch(() => {}); // The first failure is the one to report.
       throw error;
     }
   }
@@ -269,7 +232,7 @@ class LargeLocalFile implements LargeFile {
   }
 
   async abandon({ keepsPart }: { keepsPart: boolean }): Promise<void> {
-    await this.#options.file.close().catch(() => {}); // It was closed before.
+    await this.#options.file.close().catch(() => {}); // It has already been closed.
     if (!(keepsPart && this.#options.isPart)) await rm(this.path, { force: true }).catch(() => {});
   }
 
@@ -277,6 +240,11 @@ class LargeLocalFile implements LargeFile {
     const { operation, path, file } = this.#options;
     return onLocal(operation, path, () => work(file));
   }
+}
+
+/** Mode of a file until it is complete. */
+function unfinishedMode(mode: number | undefined): number {
+  return mode === undefined ? NEW_FILE_MODE : PRIVATE_FILE_MODE;
 }
 
 /** Mode of a directory until it is filled. */

@@ -1,17 +1,16 @@
 import { isUtf8 } from "node:buffer";
 import type { Stats } from "node:fs";
-import { type FileHandle, lstat, readlink, realpath, stat } from "node:fs/promises";
+import { lstat, readlink, realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { BorrowedBytes } from "../../calls/wire-bytes.ts";
 import { BLOCK_BYTES } from "../file-blocks.ts";
-import { FileError } from "../file-error.ts";
-import type { TreeEntry } from "../trees.ts";
+import { type FileError, fileError } from "../file-error.ts";
 import { listDirectory, openToRead } from "./in-place.ts";
 import { onLocal } from "./local-error.ts";
-import { hashOpened } from "./local-hash.ts";
-import type { Found, Hasher, HashRange, Listed, Source, Version } from "./sides.ts";
+import { hashFile, kindOf } from "./local-file.ts";
+import type { EntryInfo, Hasher, Listed, Source, Version } from "./sides.ts";
 
-/** Windows has no permissions of this kind. */
+/** Windows has no such permissions. */
 const HAS_MODES = process.platform !== "win32";
 
 /** Files of this machine to be copied. Nothing is read through a link unless links are followed. */
@@ -19,7 +18,9 @@ export class LocalSource implements Source {
   readonly isRemote = false;
   readonly knowsLinks = true;
   readonly knowsModes = HAS_MODES;
-  readonly hasher: Hasher = { hash: (path, range) => this.#hash(path, range) };
+  readonly hasher: Hasher = {
+    hash: (path, range) => this.#on(path, () => hashFile(path, range, this.#reading)),
+  };
   readonly #operation: string;
   readonly #reading: { readonly follow: boolean };
 
@@ -32,9 +33,9 @@ export class LocalSource implements Source {
     return join(directory, name);
   }
 
-  async start(path: string): Promise<{ path: string; found: Found }> {
-    const found = foundOf(await this.#on(path, () => stat(path)));
-    return { path: await this.#on(path, () => realpath(path)), found };
+  async start(path: string): Promise<{ path: string; info: EntryInfo }> {
+    const info = infoOf(await this.#on(path, () => stat(path)));
+    return { path: await this.#on(path, () => realpath(path)), info };
   }
 
   async list(directory: string): Promise<Listed[]> {
@@ -47,13 +48,13 @@ export class LocalSource implements Source {
       .sort((one, other) => (one.name < other.name ? -1 : 1));
   }
 
-  async describe(path: string, { refused }: Listed): Promise<Found> {
+  async describe(path: string, { refused }: Listed): Promise<EntryInfo> {
     if (refused !== undefined) throw refused;
-    return foundOf(await this.#on(path, () => lstat(path)));
+    return infoOf(await this.#on(path, () => lstat(path)));
   }
 
-  async follow(path: string): Promise<Found> {
-    return foundOf(await this.#on(path, () => stat(path)));
+  async follow(path: string): Promise<EntryInfo> {
+    return infoOf(await this.#on(path, () => stat(path)));
   }
 
   async identify(directory: string): Promise<string> {
@@ -66,7 +67,8 @@ export class LocalSource implements Source {
   }
 
   async readSmall(path: string, size: number): Promise<BorrowedBytes | undefined> {
-    return this.#opened(path, async (file) => {
+    return this.#on(path, async () => {
+      await using file = await openToRead(path, this.#reading);
       const bytes = Buffer.allocUnsafe(size + 1);
       let length = 0;
       for (let isEnd = false; !isEnd && length < bytes.length; ) {
@@ -85,58 +87,32 @@ export class LocalSource implements Source {
 
   /** Each block is the same memory. */
   async *blocks(path: string, offset: number): AsyncGenerator<Uint8Array> {
-    const file = await this.#on(path, () => openToRead(path, this.#reading));
-    try {
-      const block = new Uint8Array(BLOCK_BYTES);
-      for (let position = offset; ; ) {
-        const { bytesRead } = await this.#on(path, () => file.read(block, 0, block.length, position));
-        if (bytesRead === 0) return;
-        position += bytesRead;
-        yield block.subarray(0, bytesRead);
-      }
-    } finally {
-      await file.close();
+    await using file = await this.#on(path, () => openToRead(path, this.#reading));
+    const block = new Uint8Array(BLOCK_BYTES);
+    for (let position = offset; ; ) {
+      const { bytesRead } = await this.#on(path, () => file.read(block, 0, block.length, position));
+      if (bytesRead === 0) return;
+      position += bytesRead;
+      yield block.subarray(0, bytesRead);
     }
-  }
-
-  #hash(path: string, range: HashRange | undefined): Promise<string> {
-    return this.#opened(path, (file) => hashOpened(file, range));
-  }
-
-  #opened<T>(path: string, work: (file: FileHandle) => Promise<T>): Promise<T> {
-    return this.#on(path, async () => {
-      const file = await openToRead(path, this.#reading);
-      try {
-        return await work(file);
-      } finally {
-        await file.close();
-      }
-    });
   }
 
   #on<T>(path: string, work: () => Promise<T>): Promise<T> {
     return onLocal(this.#operation, path, work);
   }
 
-  /** What the wire can carry: paths and targets of links are text there. */
+  /** The wire carries paths and link targets as text. */
   #textOf(bytes: Buffer, path: string): string {
     if (isUtf8(bytes)) return bytes.toString("utf8");
     throw this.#notText(bytes.toString("utf8"), path);
   }
 
   #notText(text: string, path: string): FileError {
-    const shown = JSON.stringify(text);
-    return new FileError("UNSUPPORTED", `${this.#operation} ${path}: ${shown} is not UTF-8`, { path });
+    return fileError("UNSUPPORTED", this.#operation, path, `${JSON.stringify(text)} is not UTF-8`);
   }
 }
 
-function foundOf(found: Stats): Found {
-  const { size, mode } = found;
-  return { kind: kindOf(found), size, mode: HAS_MODES ? mode : undefined };
-}
-
-function kindOf(found: Stats): TreeEntry["kind"] {
-  if (found.isSymbolicLink()) return "link";
-  if (found.isDirectory()) return "directory";
-  return found.isFile() ? "file" : "other";
+function infoOf(info: Stats): EntryInfo {
+  const { size, mode } = info;
+  return { kind: kindOf(info), size, mode: HAS_MODES ? mode : undefined };
 }

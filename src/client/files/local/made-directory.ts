@@ -29,10 +29,10 @@ export async function makeDirectory(operation: string, path: string, mode: numbe
   const isNew = await onLocal(operation, path, () => makeDirectoryInPlace(path, mode)).then(
     () => true,
     async (error: unknown) => {
-      const found = await lstat(path).catch(() => undefined);
-      if (found?.isDirectory()) return false;
-      if (found === undefined) throw error;
-      throw found.isSymbolicLink() ? linkInTheWay(operation, path) : notADirectory(operation, path);
+      const info = await lstat(path).catch(() => undefined);
+      if (info?.isDirectory()) return false;
+      if (info === undefined) throw error;
+      throw info.isSymbolicLink() ? linkInTheWay(operation, path) : notADirectory(operation, path);
     },
   );
   await onLocal(operation, path, () => checkDirectory(path));

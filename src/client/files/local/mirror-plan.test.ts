@@ -1,27 +1,27 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type Part, partOf, planDirectory } from "./mirror-plan.ts";
-import type { Found } from "./sides.ts";
+import type { EntryInfo } from "./sides.ts";
 
-const found = (kind: Found["kind"], size = 0): Found => ({ kind, size, mode: 0o644 });
+const info = (kind: EntryInfo["kind"], size = 0): EntryInfo => ({ kind, size, mode: 0o644 });
 const [FILE, DIRECTORY, LINK, OTHER] = (["file", "directory", "link", "other"] as const).map((kind) =>
-  found(kind),
-) as [Found, Found, Found, Found];
+  info(kind),
+) as [EntryInfo, EntryInfo, EntryInfo, EntryInfo];
 const NAMES = ["a", "b", "c", "d"];
 
 const plan = (
-  wanted: Record<string, Found>,
-  seen: Record<string, Found>,
+  wanted: Record<string, EntryInfo>,
+  seen: Record<string, EntryInfo>,
   more: { kept?: string[]; deletes?: boolean; only?: string[] } = {},
 ): string[] =>
   planDirectory({
-    wanted: Object.entries(wanted).map(([name, found]) => ({ name, found })),
+    wanted: Object.entries(wanted).map(([name, info]) => ({ name, info })),
     seen: new Map(Object.entries(seen)),
     kept: new Set(more.kept),
     deletes: more.deletes ?? false,
     only: more.only === undefined ? undefined : new Set(more.only),
   }).map(
-    (step) => `${step.action} ${step.name}${step.action !== "delete" && step.isInTheWay ? " instead" : ""}`,
+    (step) => `${step.action} ${step.name}${step.action !== "delete" && step.mustReplace ? " instead" : ""}`,
   );
 
 describe("the plan for a directory", () => {
@@ -37,16 +37,16 @@ describe("the plan for a directory", () => {
   });
 
   it("clears the way where something of another kind is", () => {
-    const there = (kind: Found): Record<string, Found> => ({ a: kind });
-    expect(plan({ a: FILE }, there(DIRECTORY))).toEqual(["file a instead"]);
-    expect(plan({ a: FILE }, there(LINK))).toEqual(["file a instead"]);
-    expect(plan({ a: FILE }, there(OTHER))).toEqual(["file a instead"]);
-    expect(plan({ a: LINK }, there(FILE))).toEqual(["link a"]);
-    expect(plan({ a: LINK }, there(LINK))).toEqual(["link a"]);
-    expect(plan({ a: LINK }, there(DIRECTORY))).toEqual(["link a instead"]);
+    const existing = (kind: EntryInfo): Record<string, EntryInfo> => ({ a: kind });
+    expect(plan({ a: FILE }, existing(DIRECTORY))).toEqual(["file a instead"]);
+    expect(plan({ a: FILE }, existing(LINK))).toEqual(["file a instead"]);
+    expect(plan({ a: FILE }, existing(OTHER))).toEqual(["file a instead"]);
+    expect(plan({ a: LINK }, existing(FILE))).toEqual(["link a"]);
+    expect(plan({ a: LINK }, existing(LINK))).toEqual(["link a"]);
+    expect(plan({ a: LINK }, existing(DIRECTORY))).toEqual(["link a instead"]);
     for (const kind of [FILE, LINK, OTHER])
-      expect(plan({ a: DIRECTORY }, there(kind))).toEqual(["directory a instead"]);
-    expect(plan({ a: DIRECTORY }, there(DIRECTORY))).toEqual(["directory a"]);
+      expect(plan({ a: DIRECTORY }, existing(kind))).toEqual(["directory a instead"]);
+    expect(plan({ a: DIRECTORY }, existing(DIRECTORY))).toEqual(["directory a"]);
   });
 
   it("considers only what is meant", () => {
@@ -56,7 +56,7 @@ describe("the plan for a directory", () => {
     ]);
   });
 
-  it("never deletes a name that is wanted or kept, nor without being told to", () => {
+  it("never deletes a name that is wanted or kept, nor unless asked to", () => {
     const kinds = fc.constantFrom(FILE, DIRECTORY, LINK, OTHER);
     const entries = fc.dictionary(fc.constantFrom(...NAMES), kinds);
     const kept = fc.subarray(NAMES);

@@ -1,58 +1,63 @@
-import type { Found, Seen } from "./sides.ts";
+import type { EntryInfo, Seen } from "./sides.ts";
 
 /** Something of a directory of the source that is to be in the destination. */
 export interface Wanted {
   readonly name: string;
-  readonly found: Found;
+  readonly info: EntryInfo;
 }
 
-/** What to do about one name of a directory. */
+/** Action for one name of a directory. */
 export type Step =
   | {
       readonly action: "directory" | "file" | "link";
       readonly name: string;
-      readonly found: Found;
-      /** What has the name now. */
-      readonly there: Found | undefined;
-      /** It is of another kind, so it has to go first. */
-      readonly isInTheWay: boolean;
+      readonly info: EntryInfo;
+      /** The existing entry of that name. */
+      readonly existing: EntryInfo | undefined;
+      /** Whether it is of a different kind, and has to be removed first. */
+      readonly mustReplace: boolean;
     }
-  | { readonly action: "delete"; readonly name: string; readonly there: Found };
+  | { readonly action: "delete"; readonly name: string; readonly existing: EntryInfo };
 
 export interface PlanOptions {
-  /** What is to be there. */
+  /** Entries that the destination should have. */
   readonly wanted: readonly Wanted[];
-  /** What the directory of the destination has. */
+  /** Entries that the destination's directory has. */
   readonly seen: Seen;
-  /** Names that are not deleted: those of the source, whether wanted or not, and those that are protected. */
+  /** Names that are not deleted: those of the source, selected or not, and protected ones. */
   readonly kept: ReadonlySet<string>;
   readonly deletes: boolean;
   /** Names to consider; undefined for all. */
   readonly only?: ReadonlySet<string> | undefined;
 }
 
-/** Compares a directory of the source with that of the destination. Contents of files are compared later. */
+/** Compares a directory of the source with the destination's. Contents of files are compared later. */
 export function planDirectory({ wanted, seen, kept, deletes, only }: PlanOptions): Step[] {
-  const isMeant = (name: string): boolean => only === undefined || only.has(name);
+  const isSelected = (name: string): boolean => only === undefined || only.has(name);
   const steps: Step[] = [];
-  for (const { name, found } of wanted) {
-    const { kind } = found;
-    if (kind === "other" || !isMeant(name)) continue;
-    const there = seen.get(name);
-    steps.push({ action: kind, name, found, there, isInTheWay: isInTheWay(kind, there) });
+  for (const { name, info } of wanted) {
+    const { kind } = info;
+    if (kind === "other" || !isSelected(name)) continue;
+    const existing = seen.get(name);
+    steps.push({ action: kind, name, info, existing, mustReplace: mustReplace(kind, existing) });
   }
   if (!deletes) return steps;
   const names = new Set(wanted.map(({ name }) => name));
-  for (const [name, there] of seen)
-    if (!names.has(name) && !kept.has(name) && isMeant(name)) steps.push({ action: "delete", name, there });
+  for (const [name, existing] of seen)
+    if (!names.has(name) && !kept.has(name) && isSelected(name))
+      steps.push({ action: "delete", name, existing });
   return steps;
 }
 
 /** Files and links take the place of each other; special files may not be opened, so they go first. */
-function isInTheWay(kind: Found["kind"], there: Found | undefined): boolean {
-  if (there === undefined) return false;
-  if (kind === "directory") return there.kind !== "directory";
-  return there.kind === "directory" || there.kind === "other" || (kind === "file" && there.kind === "link");
+function mustReplace(kind: EntryInfo["kind"], existing: EntryInfo | undefined): boolean {
+  if (existing === undefined) return false;
+  if (kind === "directory") return existing.kind !== "directory";
+  return (
+    existing.kind === "directory" ||
+    existing.kind === "other" ||
+    (kind === "file" && existing.kind === "link")
+  );
 }
 
 /** Paths below a directory, as the names that lead to them. */
@@ -63,7 +68,7 @@ export interface Part {
 
 const WHOLE: Part = {};
 
-/** What is meant by paths below a directory. */
+/** Selects by paths below a directory. */
 export function partOf(paths: readonly string[]): Part {
   const root = new Map<string, MutablePart>();
   for (const path of paths) {

@@ -8,7 +8,7 @@ interface Range extends HashRange {
   readonly sha256: string;
 }
 
-/** A file on a server, whose ranges are compared with the bytes that pass here. */
+/** A file on a server, whose ranges are compared with the bytes copied here. */
 export interface CheckedFile {
   readonly hasher: Hasher;
   readonly path: string;
@@ -69,7 +69,7 @@ export class RangeCheck {
     this.#comparing = this.#isSame(previous).then((isSame) => {
       if (!isSame) this.#different.push(previous);
     });
-    this.#comparing.catch(() => {}); // Told when the next range has passed.
+    this.#comparing.catch(() => {}); // Reported when the next range has passed.
   }
 
   async #isSame({ offset, length, sha256 }: Range): Promise<boolean> {
@@ -80,7 +80,7 @@ export class RangeCheck {
   }
 }
 
-/** How many bytes at the beginning of two files are the same, from `start`, where they are, up to `end`. */
+/** Number of matching bytes of two files, from `start`, where they match, up to `end`. */
 export async function matchingPrefix(
   files: readonly [CheckedFile, CheckedFile],
   { start, end }: { start: number; end: number },

@@ -1,16 +1,17 @@
 import { posix } from "node:path";
-import { FileError } from "../file-error.ts";
+import { FileError, ifPresent } from "../file-error.ts";
 import type { FileStat } from "../file-stat.ts";
-import { withRestarts } from "../restarts.ts";
+import { renameOnce } from "../restarts.ts";
 import type { TreeAccess } from "../trees.ts";
 import { RemoteHashes } from "./remote-hashes.ts";
 import {
   type Destination,
   type DirectoryOptions,
-  type Found,
-  type FoundRoot,
+  type EntryInfo,
+  type ExistingRoot,
   type Hasher,
   type LargeFile,
+  type LargeFileOptions,
   type MadeDirectory,
   type ReadBlocks,
   type Seen,
@@ -23,11 +24,6 @@ const OPEN_TO_ALL = 0o055;
 const PRIVATE_DIRECTORY_MODE = 0o700;
 const OWNER_MAY_WRITE = 0o200;
 
-interface LargeOptions {
-  readonly mode: number | undefined;
-  readonly part: string | undefined;
-}
-
 /** Files of a server that are written. */
 export class RemoteDestination implements Destination {
   readonly isRemote = true;
@@ -37,7 +33,7 @@ export class RemoteDestination implements Destination {
   readonly hasher: Hasher | undefined;
   readonly #operation: string;
   readonly #access: TreeAccess;
-  /** For everything below what the caller has chosen. */
+  /** Access to everything below the directory that the caller has chosen. */
   readonly #below: TreeAccess;
   readonly #followsLinks: boolean;
   readonly #parts = new Set<string>();
@@ -67,16 +63,17 @@ export class RemoteDestination implements Destination {
     return { path: joinRemote(directory, posix.basename(path)), directory };
   }
 
-  /** Where everything below is, if that must not be reached through links. */
+  /** Real path below which everything is, if it must not be reached through links. */
   async #real(path: string, signal?: AbortSignal): Promise<string> {
-    return this.#below === this.#access
-      ? path
-      : this.#access.files.realpath(path, signal === undefined ? {} : { signal });
+    if (this.#below === this.#access) return path;
+    return this.#access.files.realpath(path, signal === undefined ? {} : { signal });
   }
 
-  async findRoot(path: string, signal: AbortSignal): Promise<FoundRoot | undefined> {
-    const there = await this.#directoryAt(path, true, signal);
-    return there && { path: await this.#real(path, signal), isUnfinished: there.mode === UNFINISHED_MODE };
+  async findRoot(path: string, signal: AbortSignal): Promise<ExistingRoot | undefined> {
+    const existing = await this.#directoryAt(path, true, signal);
+    return (
+      existing && { path: await this.#real(path, signal), isUnfinished: existing.mode === UNFINISHED_MODE }
+    );
   }
 
   async makeRoot(path: string, options: DirectoryOptions, signal: AbortSignal): Promise<MadeDirectory> {
@@ -95,27 +92,23 @@ export class RemoteDestination implements Destination {
     { mayBeLink }: { mayBeLink: boolean },
     signal: AbortSignal,
   ): Promise<MadeDirectory> {
-    const there = isParentNew ? undefined : await this.#directoryAt(path, mayBeLink, signal);
-    if (there !== undefined) return { path, isNew: false, isUnfinished: there.mode === UNFINISHED_MODE };
+    const existing = isParentNew ? undefined : await this.#directoryAt(path, mayBeLink, signal);
+    if (existing !== undefined)
+      return { path, isNew: false, isUnfinished: existing.mode === UNFINISHED_MODE };
     await files.mkdir(path, { signal });
     if (mode !== undefined && resumes) await files.chmod(path, UNFINISHED_MODE, { signal });
-    // What will be in it may be protected by nothing else.
+    // Its future contents may have no other protection.
     else if (mode !== undefined && (mode & OPEN_TO_ALL) !== OPEN_TO_ALL)
       await files.chmod(path, PRIVATE_DIRECTORY_MODE, { signal });
     return { path, isNew: true, isUnfinished: false };
   }
 
-  /** The directory that already exists where one will be made; undefined if there is nothing. */
+  /** The existing directory where one is to be created; undefined if there is none. */
   async #directoryAt(path: string, mayBeLink: boolean, signal: AbortSignal): Promise<FileStat | undefined> {
-    try {
-      const found = await this.#access.files.stat(path, { signal });
-      if (found.isSymlink && !mayBeLink) throw linkInTheWay(this.#operation, path);
-      if (found.kind !== "directory") throw notADirectory(this.#operation, path);
-      return found;
-    } catch (error) {
-      if (error instanceof FileError && error.code === "NOT_FOUND") return undefined;
-      throw error;
-    }
+    const stat = await ifPresent(this.#access.files.stat(path, { signal }));
+    if (stat?.isSymlink && !mayBeLink) throw linkInTheWay(this.#operation, path);
+    if (stat !== undefined && stat.kind !== "directory") throw notADirectory(this.#operation, path);
+    return stat;
   }
 
   setMode(path: string, _kind: "file" | "directory", mode: number, signal: AbortSignal): Promise<void> {
@@ -126,7 +119,7 @@ export class RemoteDestination implements Destination {
     const { files, supports } = this.#below;
     if (!supports("fs/readDirectory.detailed")) return undefined;
     const entries = await files.listDetails(directory, { signal });
-    return new Map(entries.map(({ name, ...found }): [string, Found] => [name, found]));
+    return new Map(entries.map(({ name, ...info }): [string, EntryInfo] => [name, info]));
   }
 
   remove(path: string, signal: AbortSignal): Promise<void> {
@@ -146,7 +139,7 @@ export class RemoteDestination implements Destination {
     return this.#below.files.write(path, bytes, { ...(mode === undefined ? {} : { mode }), signal });
   }
 
-  openLarge(path: string, { mode, part }: LargeOptions): Promise<LargeFile> {
+  openLarge(path: string, { mode, part }: LargeFileOptions): Promise<LargeFile> {
     if (part === undefined) return Promise.resolve(new LargeFileInPlace(this.#below, path, mode));
     this.#parts.add(part);
     const partPath = joinRemote(posix.dirname(path), part);
@@ -175,8 +168,7 @@ class LargeFileInPlace implements LargeFile {
   }
 
   /**
-   * Replaces a file even if it may only be read, as far as its owner can: an earlier attempt may have given it such a
-   * mode.
+   * Replaces a file even if it is read-only, as far as its owner can: an earlier attempt may have given it such a mode.
    */
   async write(_: number, read: ReadBlocks, signal: AbortSignal): Promise<void> {
     const { files } = this.#access;
@@ -212,13 +204,8 @@ class LargeRemotePart implements LargeFile {
   }
 
   async present(signal: AbortSignal): Promise<number> {
-    try {
-      const { kind, isSymlink, size } = await this.#access.files.stat(this.path, { signal });
-      return kind === "file" && !isSymlink ? size : 0;
-    } catch (error) {
-      if (error instanceof FileError && error.code === "NOT_FOUND") return 0;
-      throw error;
-    }
+    const stat = await ifPresent(this.#access.files.stat(this.path, { signal }));
+    return stat?.kind === "file" && !stat.isSymlink ? stat.size : 0;
   }
 
   async write(offset: number, read: ReadBlocks, signal: AbortSignal): Promise<void> {
@@ -229,17 +216,12 @@ class LargeRemotePart implements LargeFile {
   async finish(signal: AbortSignal): Promise<void> {
     const { files } = this.#access;
     if (this.#mode !== undefined) await files.chmod(this.path, this.#mode, { signal });
-    let isFirst = true;
-    await withRestarts(async () => {
-      // If the answer to an earlier attempt was lost, the part may be in its place.
-      if (!isFirst && (await this.present(signal)) === 0) return;
-      isFirst = false;
-      await files.rename(this.path, this.#final, { signal });
-    });
+    const isGone = async (): Promise<boolean> => (await this.present(signal)) === 0;
+    await renameOnce(isGone, () => files.rename(this.path, this.#final, { signal }));
   }
 
   async abandon({ keepsPart }: { keepsPart: boolean }): Promise<void> {
-    // What stopped the copy is the failure to report.
+    // The original error is the one to report.
     if (!keepsPart) await this.#access.files.remove(this.path, { force: true }).catch(() => {});
   }
 }

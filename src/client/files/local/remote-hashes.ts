@@ -1,6 +1,6 @@
 import { posix } from "node:path";
 import { ProtocolError } from "../../../base/errors.ts";
-import { toFileError } from "../file-error.ts";
+import { toFileError, withFileError } from "../file-error.ts";
 import { uriOf } from "../file-path.ts";
 import type { TreeAccess } from "../trees.ts";
 import type { Hasher, HashRange } from "./sides.ts";
@@ -8,16 +8,16 @@ import type { Hasher, HashRange } from "./sides.ts";
 /** Maximum number of names in one request. */
 const MAX_NAMES = 128;
 
-interface Asked {
+interface HashRequest {
   readonly name: string;
   readonly resolve: (hash: string | undefined) => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** Hashes of files on a server. Small files of one directory that are asked for at the same time share a request. */
+/** Hashes of files on a server. Small files of one directory that are requested at the same time share a request. */
 export class RemoteHashes implements Hasher {
   readonly #access: TreeAccess;
-  readonly #waiting = new Map<string, Asked[]>();
+  readonly #waiting = new Map<string, HashRequest[]>();
 
   /** Undefined if the server cannot compute hashes. */
   static of(access: TreeAccess): RemoteHashes | undefined {
@@ -30,11 +30,10 @@ export class RemoteHashes implements Hasher {
 
   async hash(path: string, range: HashRange | undefined, signal: AbortSignal): Promise<string | undefined> {
     if (range === undefined) return this.#inBatch(path, signal);
-    const { hashes } = await this.#access.caller
-      .request("fs/hash", { path: uriOf(path), ...range }, { signal })
-      .catch((error) => Promise.reject(toFileError(error, "hash", path)));
-    const [hash] = hashes;
-    // A shorter file has no such part.
+    const params = { path: uriOf(path), ...range };
+    const answer = this.#access.caller.request("fs/hash", params, { signal });
+    const [hash] = (await withFileError("hash", path, answer)).hashes;
+    // A shorter file does not contain the range.
     return hash?.bytes === range.length ? hash.sha256 : undefined;
   }
 
@@ -57,7 +56,7 @@ export class RemoteHashes implements Hasher {
     });
   }
 
-  async #ask(directory: string, batch: readonly Asked[], signal: AbortSignal): Promise<void> {
+  async #ask(directory: string, batch: readonly HashRequest[], signal: AbortSignal): Promise<void> {
     try {
       const names = batch.map(({ name }) => name);
       const params = { path: uriOf(directory), names };

@@ -1,10 +1,10 @@
 import { ProtocolError } from "../../../base/errors.ts";
 import { type BorrowedBytes, borrowBytes } from "../../calls/wire-bytes.ts";
-import { toFileError } from "../file-error.ts";
+import { withFileError } from "../file-error.ts";
 import { uriOf } from "../file-path.ts";
 import type { TreeAccess } from "../trees.ts";
 import { RemoteHashes } from "./remote-hashes.ts";
-import type { Found, Hasher, Listed, Source, Version } from "./sides.ts";
+import type { EntryInfo, Hasher, Listed, Source, Version } from "./sides.ts";
 import { joinRemote } from "./tree-copy.ts";
 
 /** Files of a server to be copied. */
@@ -28,15 +28,15 @@ export class RemoteSource implements Source {
     return joinRemote(directory, name);
   }
 
-  async start(path: string, signal: AbortSignal): Promise<{ path: string; found: Found }> {
-    return { path, found: await this.follow(path, signal) };
+  async start(path: string, signal: AbortSignal): Promise<{ path: string; info: EntryInfo }> {
+    return { path, info: await this.follow(path, signal) };
   }
 
   /** With details if the server has them; otherwise each entry is requested separately. */
   async list(directory: string, signal: AbortSignal): Promise<Listed[]> {
     const { files, supports } = this.#access;
     const entries: Listed[] = supports("fs/readDirectory.detailed")
-      ? (await files.listDetails(directory, { signal })).map(({ name, ...found }) => ({ name, found }))
+      ? (await files.listDetails(directory, { signal })).map(({ name, ...info }) => ({ name, info }))
       : (await files.list(directory, { signal })).map(({ name }) => ({ name }));
     const twice = entries.find(({ name }, index) => entries[index + 1]?.name === name);
     if (twice !== undefined)
@@ -46,13 +46,13 @@ export class RemoteSource implements Source {
     return entries;
   }
 
-  async describe(path: string, { found }: Listed, signal: AbortSignal): Promise<Found> {
-    if (found !== undefined) return found;
+  async describe(path: string, { info }: Listed, signal: AbortSignal): Promise<EntryInfo> {
+    if (info !== undefined) return info;
     const { kind, size, isSymlink } = await this.#access.files.stat(path, { signal });
     return { kind: isSymlink ? "link" : kind, size, mode: undefined };
   }
 
-  async follow(path: string, signal: AbortSignal): Promise<Found> {
+  async follow(path: string, signal: AbortSignal): Promise<EntryInfo> {
     const { kind, size, mode } = await this.#access.files.stat(path, { signal });
     return { kind, size, mode };
   }
@@ -66,10 +66,9 @@ export class RemoteSource implements Source {
   }
 
   async readSmall(path: string, _size: number, signal: AbortSignal): Promise<BorrowedBytes> {
-    const { dataBase64 } = await this.#access.caller
-      .request("fs/readFile", { path: uriOf(path) }, { signal })
-      .catch((error) => Promise.reject(toFileError(error, this.#operation, path)));
-    return borrowBytes(dataBase64, "the answer of fs/readFile");
+    const answer = this.#access.caller.request("fs/readFile", { path: uriOf(path) }, { signal });
+    const { dataBase64 } = await withFileError(this.#operation, path, answer);
+    return borrowBytes(dataBase64, "the answer to fs/readFile");
   }
 
   async version(path: string, signal: AbortSignal): Promise<Version> {

@@ -6,8 +6,8 @@ import { withinDirectory } from "./in-place.ts";
 const { O_DIRECTORY, O_NOFOLLOW, O_RDONLY } = constants;
 
 /**
- * Removes something in a directory whose path has no links; nothing may be there. On Linux nothing is removed through a
- * link, whatever another program does to the directories meanwhile.
+ * Removes an entry, which may be missing, in a directory whose path has no links. On Linux nothing is removed through a
+ * link, whatever another program does to the directories in the meantime.
  */
 export async function removeInPlace(
   path: string,
@@ -16,8 +16,8 @@ export async function removeInPlace(
   const name = Buffer.from(basename(path));
   await withinDirectory(dirname(path), async (within) => {
     const entry = entryOf(within, name);
-    if (what === "file") await ifThere(unlink(entry));
-    else if (what === "if empty") await ifThere(rmdir(entry));
+    if (what === "file") await unlessMissing(unlink(entry));
+    else if (what === "if empty") await unlessMissing(rmdir(entry));
     else if (process.platform === "linux") await removeTree(entry);
     else await rm(path, { recursive: true, force: true });
   });
@@ -30,7 +30,7 @@ async function removeTree(path: Buffer): Promise<void> {
   } catch (error) {
     const { code = "" } = error as NodeJS.ErrnoException;
     if (!["ENOTDIR", "ELOOP", "ENOENT"].includes(code)) throw error;
-    return ifThere(unlink(path));
+    return unlessMissing(unlink(path));
   }
   try {
     const within = `/proc/self/fd/${directory.fd}`;
@@ -38,10 +38,10 @@ async function removeTree(path: Buffer): Promise<void> {
   } finally {
     await directory.close();
   }
-  await ifThere(rmdir(path));
+  await unlessMissing(rmdir(path));
 }
 
-async function ifThere(removed: Promise<void>): Promise<void> {
+async function unlessMissing(removed: Promise<void>): Promise<void> {
   try {
     await removed;
   } catch (error) {

@@ -3,7 +3,7 @@ import type { FileError } from "../file-error.ts";
 import type { TreeEntry } from "../trees.ts";
 
 /** Something of the source, as its side describes it. */
-export interface Found {
+export interface EntryInfo {
   readonly kind: TreeEntry["kind"];
   readonly size: number;
   /** Permission bits; absent if the side does not know them. */
@@ -13,7 +13,7 @@ export interface Found {
 /** A name in a directory of the source, and what the listing says about it. */
 export interface Listed {
   readonly name: string;
-  readonly found?: Found;
+  readonly info?: EntryInfo;
   /** Why it cannot be copied. */
   readonly refused?: FileError;
 }
@@ -26,7 +26,7 @@ export interface Version {
 
 /** Computes hashes of files. */
 export interface Hasher {
-  /** SHA-256 of a file, or of a part of it, in hexadecimal; undefined if there is no such file. */
+  /** SHA-256 of a file, or of a range of it, in hexadecimal; undefined if the file does not exist. */
   hash(path: string, range: HashRange | undefined, signal: AbortSignal): Promise<string | undefined>;
 }
 
@@ -38,7 +38,7 @@ export interface HashRange {
 interface Side {
   /** Present if the side can compute hashes. */
   readonly hasher: Hasher | undefined;
-  /** Its files are on another machine, so bytes that went there or came from there can be checked. */
+  /** Whether its files are on another machine, so that transferred bytes can be verified. */
   readonly isRemote: boolean;
   readonly knowsLinks: boolean;
   readonly knowsModes: boolean;
@@ -46,69 +46,69 @@ interface Side {
   child(directory: string, name: string): string;
 }
 
-/** Where files come from. */
+/** The source of a copy. */
 export interface Source extends Side {
-  /** Looks at what the caller has named, following links. Everything else is below the path that is returned. */
-  start(path: string, signal: AbortSignal): Promise<{ readonly path: string; readonly found: Found }>;
+  /** Describes the path that the caller has named, following links. Everything else is below the returned path. */
+  start(path: string, signal: AbortSignal): Promise<{ readonly path: string; readonly info: EntryInfo }>;
   /** Sorted by name. */
   list(directory: string, signal: AbortSignal): Promise<readonly Listed[]>;
   /** An entry itself. */
-  describe(path: string, listed: Listed, signal: AbortSignal): Promise<Found>;
-  /** What a link leads to. */
-  follow(path: string, signal: AbortSignal): Promise<Found>;
+  describe(path: string, listed: Listed, signal: AbortSignal): Promise<EntryInfo>;
+  /** Describes a link's target. */
+  follow(path: string, signal: AbortSignal): Promise<EntryInfo>;
   /** Equal for the same directory, whichever way leads there. */
   identify(directory: string, signal: AbortSignal): Promise<string>;
   readLink(path: string, signal: AbortSignal): Promise<string>;
   /** The whole contents of a file; undefined if it has become larger than `size`. */
   readSmall(path: string, size: number, signal: AbortSignal): Promise<BorrowedBytes | undefined>;
   version(path: string, signal: AbortSignal): Promise<Version>;
-  /** A file from `offset` on. Each block is valid until the next is asked for. */
+  /** A file's blocks from `offset`. Each is valid until the next one is requested. */
   blocks(path: string, offset: number, signal: AbortSignal): AsyncIterable<Uint8Array>;
 }
 
-/** Where a directory is filled. */
+/** A directory to be filled. */
 export interface MadeDirectory {
   readonly path: string;
-  /** It was created for that, so it is empty. */
+  /** Whether it was just created, and so is empty. */
   readonly isNew: boolean;
-  /** It was created by a copy that was interrupted, and still has the mode that says so. */
+  /** Whether an interrupted copy created it, and it still has the mode that marks that. */
   readonly isUnfinished: boolean;
 }
 
 /** The directory that the caller has chosen. */
-export type FoundRoot = Omit<MadeDirectory, "isNew">;
+export type ExistingRoot = Omit<MadeDirectory, "isNew">;
 
-/** How a directory is made. */
+/** Options for creating a directory. */
 export interface DirectoryOptions {
   /** Its final mode, which it gets at the end; undefined leaves it to the side. */
   readonly mode: number | undefined;
-  /** Whether the next copy must be able to tell that it was not finished. */
+  /** Whether the next copy must be able to tell that it is unfinished. */
   readonly resumes: boolean;
   readonly isParentNew: boolean;
 }
 
 /**
- * Mode of a directory until it is finished: private, and marked with a bit that has no meaning there, so that the next
- * copy gives it its final mode if this one is interrupted.
+ * Mode of an unfinished directory: private, and marked with a bit that has no effect there, so that the next copy sets
+ * its final mode if this one is interrupted.
  */
 export const UNFINISHED_MODE = 0o1700;
 
 /** Entries that a directory of the destination has. */
-export type Seen = ReadonlyMap<string, Found>;
+export type Seen = ReadonlyMap<string, EntryInfo>;
 
-/** Where files go. A mode that is undefined leaves the permissions to the side. */
+/** The destination of a copy. An undefined mode leaves the permissions to the side. */
 export interface Destination extends Side {
   /** A directory that the caller has chosen, with its parents. */
   makeRoot(path: string, options: DirectoryOptions, signal: AbortSignal): Promise<MadeDirectory>;
   /** The directory that the caller has chosen, if it exists; anything else in its place is an error. */
-  findRoot(path: string, signal: AbortSignal): Promise<FoundRoot | undefined>;
+  findRoot(path: string, signal: AbortSignal): Promise<ExistingRoot | undefined>;
   /** A file that the caller has chosen: its path without links, and that of its directory, which must exist. */
   locateFile(path: string): Promise<{ readonly path: string; readonly directory: string }>;
   /** A directory in one that was made before. */
   makeDirectory(path: string, options: DirectoryOptions, signal: AbortSignal): Promise<MadeDirectory>;
   /** The final mode of a directory, or of a file that stays. */
   setMode(path: string, kind: "file" | "directory", mode: number, signal: AbortSignal): Promise<void>;
-  /** Undefined if the side cannot tell links from what they lead to. */
+  /** Undefined if the side cannot distinguish links from their targets. */
   listExisting(directory: string, signal: AbortSignal): Promise<Seen | undefined>;
   /** Removes a file or a link; nothing may be there. */
   remove(path: string, signal: AbortSignal): Promise<void>;
@@ -116,12 +116,8 @@ export interface Destination extends Side {
   removeDirectory(path: string, contents: "with contents" | "if empty", signal: AbortSignal): Promise<void>;
   readLink(path: string, signal: AbortSignal): Promise<string>;
   writeSmall(path: string, bytes: Uint8Array, mode: number | undefined, signal: AbortSignal): Promise<void>;
-  /** A large file. With the name of a part beside it, what was written survives this program. */
-  openLarge(
-    path: string,
-    options: { readonly mode: number | undefined; readonly part: string | undefined },
-    signal: AbortSignal,
-  ): Promise<LargeFile>;
+  /** Opens a large file. With the name of a part beside it, what was written survives this program. */
+  openLarge(path: string, options: LargeFileOptions, signal: AbortSignal): Promise<LargeFile>;
   /** Whether parts survive. */
   readonly keepsParts: boolean;
   link(target: string, path: string, signal: AbortSignal): Promise<void>;
@@ -132,11 +128,18 @@ export interface Destination extends Side {
 /** Begins to read the source. Nothing is written before its first block is there. */
 export type ReadBlocks = () => Promise<AsyncIterable<Uint8Array>>;
 
+/** How a large file is written. */
+export interface LargeFileOptions {
+  readonly mode: number | undefined;
+  /** Name of the part that has it until it is complete. */
+  readonly part: string | undefined;
+}
+
 /** A large file that is being written. */
 export interface LargeFile {
-  /** Where the bytes are until it is finished. */
+  /** The path that holds the bytes until it is finished. */
   readonly path: string;
-  /** How many bytes are there. */
+  /** Number of bytes already there. */
   present(signal: AbortSignal): Promise<number>;
   /** Keeps the first `offset` bytes and writes the others. */
   write(offset: number, read: ReadBlocks, signal: AbortSignal): Promise<void>;
@@ -146,11 +149,15 @@ export interface LargeFile {
   abandon(options: { readonly keepsPart: boolean }): Promise<void>;
 }
 
-/** One entry being copied. */
-export interface Job {
+/** Paths of an entry. */
+export interface Entry {
   readonly from: string;
   readonly to: string;
   /** Path for callers; empty for the copied directory itself. */
   readonly path: string;
-  readonly found: Found;
+}
+
+/** One entry being copied. */
+export interface Job extends Entry {
+  readonly info: EntryInfo;
 }

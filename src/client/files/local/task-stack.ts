@@ -10,10 +10,10 @@ export type Task = (push: (task: Task) => void, signal: AbortSignal) => Promise<
  */
 export function runTasks(
   tasks: readonly Task[],
-  { concurrency, signal: outer }: { concurrency: number; signal?: AbortSignal | undefined },
+  { concurrency, signal: outer }: { concurrency: number; signal: AbortSignal },
 ): Promise<void> {
   const failing = new AbortController();
-  const signal = outer === undefined ? failing.signal : AbortSignal.any([outer, failing.signal]);
+  const signal = AbortSignal.any([outer, failing.signal]);
   // Each pending request listens to it.
   setMaxListeners(0, signal);
   const waiting = [...tasks];

@@ -1,8 +1,8 @@
 import { UsageError } from "../../../base/errors.ts";
-import { checkText } from "../../../base/system-text.ts";
 import { BLOCK_BYTES } from "../file-blocks.ts";
-import { FileError } from "../file-error.ts";
-import type { TreeEntry, TreeOptions, TreeResult } from "../trees.ts";
+import { FileError, fileError } from "../file-error.ts";
+import type { TreeEntry, TreeOptions, TreeProgress, TreeResult } from "../trees.ts";
+import type { Destination, Entry, Source } from "./sides.ts";
 import { runTasks, type Task } from "./task-stack.ts";
 
 const DEFAULT_CONCURRENCY = 8;
@@ -15,21 +15,20 @@ export const SMALL_FILE_BYTES = BLOCK_BYTES;
 export const COPIED_MODE_BITS = 0o777;
 const SET_ID_BITS = 0o6000;
 
-/** What is counted. */
-interface Counts {
-  files: number;
-  directories: number;
-  links: number;
-  bytes: number;
-  keptBytes?: number;
-  same?: number;
-  deleted?: number;
-}
+/** The counters of a copy. */
+type Progress = Omit<TreeProgress, "path">;
+type Counts = { -readonly [Count in keyof Progress]: Progress[Count] };
 
-/** One copy of a tree: its options, what has been copied, and what is left for the end. */
+/** One copy of a tree: its two sides and options, what has been copied, and what is left for the end. */
 export class TreeCopy {
+  /** Its name in errors. */
+  readonly operation: string;
+  readonly source: Source;
+  readonly destination: Destination;
   readonly symlinks: "keep" | "follow" | "skip";
   readonly options: TreeOptions;
+  /** Aborted by the caller. */
+  readonly signal: AbortSignal;
   readonly #concurrency: number;
   readonly #counts: Counts;
   readonly #skipped: string[] = [];
@@ -42,7 +41,7 @@ export class TreeCopy {
   /** By depth. A directory's mode may forbid filling it, so it is set at the end, after its contents. */
   readonly #directoryModes: Task[][] = [];
 
-  constructor(options: TreeOptions) {
+  constructor(operation: string, source: Source, destination: Destination, options: TreeOptions) {
     const { symlinks = "keep", concurrency = DEFAULT_CONCURRENCY, remoteLinks = "follow" } = options;
     if (!["keep", "follow", "skip"].includes(symlinks))
       throw new UsageError("symlinks must be keep, follow or skip");
@@ -50,8 +49,12 @@ export class TreeCopy {
       throw new UsageError("remoteLinks must be follow or replace");
     if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > MAX_CONCURRENCY)
       throw new UsageError(`concurrency must be a whole number from 1 to ${MAX_CONCURRENCY}`);
+    this.operation = operation;
+    this.source = source;
+    this.destination = destination;
     this.symlinks = symlinks;
     this.options = options;
+    this.signal = options.signal ?? new AbortController().signal;
     this.#concurrency = concurrency;
     this.#counts = {
       files: 0,
@@ -64,10 +67,10 @@ export class TreeCopy {
   }
 
   /**
-   * Runs a task and everything it pushes, then creates the links, then deletes what is too much, then sets the modes of
-   * directories.
+   * Runs a task and everything it pushes, then creates the links, then deletes what the source lacks, then sets the
+   * modes of directories. `verifies` is whether hashes are compared.
    */
-  async run(first: Task): Promise<TreeResult> {
+  async run(first: Task, { verifies }: { readonly verifies: boolean }): Promise<TreeResult> {
     await this.#runAll([first]);
     await this.#runAll(this.#links);
     await this.#runAll(this.#deletions);
@@ -76,12 +79,29 @@ export class TreeCopy {
       ...this.#counts,
       skipped: this.#skipped,
       ...(this.#withoutSetId && { withoutSetId: this.#withoutSetId }),
+      ...(this.options.verify === true && { verified: verifies }),
     };
   }
 
   async #runAll(tasks: readonly Task[]): Promise<void> {
-    this.options.signal?.throwIfAborted();
-    await runTasks(tasks, { concurrency: this.#concurrency, signal: this.options.signal });
+    this.signal.throwIfAborted();
+    await runTasks(tasks, { concurrency: this.#concurrency, signal: this.signal });
+  }
+
+  /** An entry of a directory, on both sides. */
+  child({ from, to, path }: Entry, name: string): Entry {
+    return {
+      from: this.source.child(from, name),
+      to: this.destination.child(to, name),
+      path: joinRelative(path, name),
+    };
+  }
+
+  /** Text of a link of the source. */
+  readLink(path: string, signal: AbortSignal): Promise<string> {
+    if (this.source.knowsLinks && this.destination.knowsLinks) return this.source.readLink(path, signal);
+    const reason = 'this server does not support symbolic links; copy with symlinks: "follow" or "skip"';
+    throw fileError("UNSUPPORTED", this.operation, path, reason);
   }
 
   /** Whether an entry should be copied. */
@@ -99,7 +119,7 @@ export class TreeCopy {
       signal.throwIfAborted();
       return copy();
     });
-    this.#lanes[lane] = copied.catch(() => {}); // Its own caller is told.
+    this.#lanes[lane] = copied.catch(() => {}); // The error goes to its own caller.
     await copied;
   }
 
@@ -114,10 +134,10 @@ export class TreeCopy {
     }
   }
 
-  linkLater(path: string, create: (signal: AbortSignal) => Promise<void>): void {
+  linkLater(target: string, { to, path }: Entry): void {
     this.#links.push((_, signal) =>
       this.attempt(path, async () => {
-        await create(signal);
+        await this.destination.link(target, to, signal);
         this.copied("links", path);
       }),
     );
@@ -127,9 +147,12 @@ export class TreeCopy {
     this.#deletions.push((_, signal) => this.attempt(path, () => remove(signal)));
   }
 
-  setModeLater(path: string, set: (signal: AbortSignal) => Promise<void>): void {
+  /** The mode of a directory when everything in it is copied. */
+  setModeLater({ to, path }: Pick<Entry, "to" | "path">, mode: number): void {
     const depth = path === "" ? 0 : path.split("/").length;
-    (this.#directoryModes[depth] ??= []).push((_, signal) => this.attempt(path, () => set(signal)));
+    (this.#directoryModes[depth] ??= []).push((_, signal) =>
+      this.attempt(path, () => this.destination.setMode(to, "directory", mode, signal)),
+    );
   }
 
   /** A copy gets the permissions of an original with this mode. */
@@ -161,11 +184,6 @@ export class TreeCopy {
   }
 }
 
-/** Throws unless the text can be a path of this machine. */
-export function checkLocalPath(path: string): void {
-  checkText("a local path", path);
-}
-
 /** A name in a directory of the other machine. */
 export function joinRemote(directory: string, name: string): string {
   return directory.endsWith("/") ? `${directory}${name}` : `${directory}/${name}`;
@@ -176,48 +194,25 @@ export function joinRelative(directory: string, name: string): string {
   return directory === "" ? name : `${directory}/${name}`;
 }
 
-/** A link that the server cannot make or read. */
-export function noLinks(operation: string, path: string): FileError {
-  return new FileError(
-    "UNSUPPORTED",
-    `${operation} ${path}: this server does not know symbolic links; copy with symlinks: "follow" or "skip"`,
-    { path },
-  );
-}
-
-/** A link that leads to a directory that it is in. */
-export function endlessLink(operation: string, path: string): FileError {
-  return new FileError("OS_ERROR", `${operation} ${path}: the link leads to a directory that it is in`, {
-    path,
-    errno: "ELOOP",
-  });
-}
-
 /** A link of the destination in the place of a directory. */
 export function linkInTheWay(operation: string, path: string): FileError {
-  return new FileError(
-    "INVALID_INPUT",
-    `${operation} ${path}: it is a symbolic link, which is not followed`,
-    { path, errno: "ENOTDIR" },
-  );
+  const reason = "it is a symbolic link, which is not followed";
+  return fileError("INVALID_INPUT", operation, path, reason, "ENOTDIR");
 }
 
 /** A file was, or may have been, changed while it was copied, so another attempt can help. */
 export class ChangedFileError extends FileError {}
 
-/** What arrived is not what was sent, or the source was changed meanwhile. */
+/** The copy does not match what was sent, or the source changed in the meantime. */
 export function differs(operation: string, path: string): FileError {
   return new ChangedFileError(
     "OS_ERROR",
-    `${operation} ${path}: the hash of the copy differs; either the source is being changed, or it was damaged on the way`,
+    `${operation} ${path}: the copy's hash differs: either the source is being changed, or the copy was damaged in transit`,
     { path },
   );
 }
 
-/** The error for something else in place of a directory. */
+/** The error if something else is in place of a directory. */
 export function notADirectory(operation: string, path: string): FileError {
-  return new FileError("INVALID_INPUT", `${operation} ${path}: it is not a directory`, {
-    path,
-    errno: "ENOTDIR",
-  });
+  return fileError("INVALID_INPUT", operation, path, "it is not a directory", "ENOTDIR");
 }

@@ -27,9 +27,9 @@ import { differenceOf } from "./save-rules.ts";
 export interface CodeEditorOptions {
   readonly parent: Element;
   readonly name: string;
-  /** As it is on the disk. */
+  /** The text on the disk. */
   readonly saved: string;
-  /** As it is shown at first, if that is something else. */
+  /** The initial text, if it differs. */
   readonly text?: string | undefined;
   readonly ending: LineEnding;
   readonly isReadOnly: boolean;
@@ -134,15 +134,15 @@ export class CodeEditor {
     return this.#view.state.doc.toString();
   }
 
-  /** Shows what is on the disk now. The cursor stays where it was. */
+  /** Shows the current text on the disk. The cursor stays in place. */
   reload(text: string): void {
-    // Known before it is shown: what comes from the disk is not the user's edit.
+    // Set before it is shown: text from the disk is not the user's edit.
     this.#saved = this.#view.state.toText(text);
     this.#replace(text);
     this.#isChanged = false;
   }
 
-  /** What is shown was saved, unless it was changed since. */
+  /** Marks the shown text as saved, unless it has changed since. */
   saved(text: string): boolean {
     this.#saved = this.#view.state.toText(text);
     this.#isChanged = !this.#view.state.doc.eq(this.#saved);
@@ -179,13 +179,13 @@ export class CodeEditor {
   }
 
   async #loadLanguage(name: string): Promise<void> {
-    const found = LanguageDescription.matchFilename(languages, name);
-    if (found === null) return;
+    const description = LanguageDescription.matchFilename(languages, name);
+    if (description === null) return;
     try {
-      const language = await found.load();
+      const language = await description.load();
       this.#view.dispatch({ effects: this.#language.reconfigure(language) });
     } catch {
-      // Then the text has no colours.
+      // Otherwise the text has no highlighting.
     }
   }
 }

@@ -18,14 +18,16 @@ export interface Loaded {
   readonly size: number;
 }
 
-/** What happened on the disk since the file was opened. `other`: what has its name now is not a regular file. */
+/**
+ * State of the disk since the file was opened. `other`: its name now belongs to something that is not a regular file.
+ */
 export type DiskState = "same" | "changed" | "gone" | "other";
 
-/** Something else has the name of a file. */
+/** The path of a file now belongs to something that is not a regular file. */
 export class NotRegular extends Error {
   constructor(path: string) {
     super(
-      `${nameOf(path)} is no longer a regular file: a directory, a device, a pipe or a socket has taken its name`,
+      `${nameOf(path)} is no longer a regular file: a directory, a device, a pipe or a socket now has its name`,
     );
     this.name = "NotRegular";
   }
@@ -37,7 +39,7 @@ export class FileDocument {
   readonly loaded = signal<Loaded | undefined>(undefined);
   readonly error = signal<unknown>(undefined);
   readonly disk = signal<DiskState>("same");
-  /** Whether a person has changed it here. */
+  /** Whether the user has edited it here. */
   readonly isChanged = signal(false);
   readonly #files: Files;
   readonly #closing = new AbortController();
@@ -63,7 +65,7 @@ export class FileDocument {
     this.#closing.abort();
   }
 
-  /** Reads it anew; what was changed here is lost. */
+  /** Reads it again; unsaved changes are lost. */
   async load(): Promise<void> {
     try {
       this.loaded.value = await this.#read();
@@ -74,7 +76,7 @@ export class FileDocument {
     }
   }
 
-  /** Its bytes as they are now, or the first ones if it has become very large; undefined if it is gone. */
+  /** Its current bytes, or the first ones if it has become very large; undefined if it is gone. */
   async current(): Promise<Uint8Array | undefined> {
     const { signal } = this.#closing;
     const size = await this.#sizeNow();
@@ -112,12 +114,12 @@ export class FileDocument {
       if (judged === "reload") await this.load();
       else this.disk.value = DISK_STATES[judged];
     } catch (error) {
-      // What cannot be read now may be readable later.
+      // An unreadable file may become readable later.
       if (error instanceof NotRegular) this.disk.value = "other";
     }
   }
 
-  /** Only its beginning is shown, which stays while it grows. */
+  /** Only its beginning is shown, which stays the same while it grows. */
   async #checkLargeFile(loaded: Loaded): Promise<void> {
     const size = await this.#sizeNow();
     if (size === undefined) this.disk.value = "gone";
@@ -159,5 +161,5 @@ export class FileDocument {
   }
 }
 
-/** What the state of the disk is called after each judgement. */
+/** The state that each judgement leads to. */
 const DISK_STATES = { nothing: "same", conflict: "changed", gone: "gone" } as const;

@@ -4,7 +4,7 @@ import { Button } from "../../ui/button.tsx";
 import { ErrorBox } from "../../ui/error-box.tsx";
 import { visibleText } from "../../../base/visible-text.ts";
 import { type FileFrame, FilesFrame } from "../files-frame.tsx";
-import { formatBytes } from "../../ui/format.ts";
+import { formatSize } from "../../../base/amounts.ts";
 import { nameOf } from "../../frame/paths.ts";
 import type { Loaded } from "./file-document.ts";
 
@@ -36,15 +36,15 @@ export function ImageView({ frame, loaded, type, onText }: ImageViewProps) {
         <footer class="files-foot number">
           <span>{type}</span>
           <span>{measures.value}</span>
-          <span>{formatBytes(loaded.size)}</span>
+          <span>{formatSize(loaded.size)}</span>
         </footer>
       }
     >
       {isBroken.value ? (
-        <div class="files-error">
+        <div class="view-failed">
           <ErrorBox
-            text="This picture cannot be shown."
-            remedy="It is damaged, or its name says something else than its contents. Download it to look closer."
+            text="This image cannot be displayed."
+            remedy="It is damaged, or its extension does not match its contents. Download it to inspect it."
           />
         </div>
       ) : (

@@ -1,6 +1,6 @@
 import { isSame } from "../file-content.ts";
 
-/** What saving must do, after what was read from the disk a moment ago; undefined if the file is gone. */
+/** What saving must do, given the current bytes on the disk; undefined there means the file is gone. */
 export function judgeSave(
   base: Uint8Array,
   disk: Uint8Array | undefined,
@@ -11,7 +11,7 @@ export function judgeSave(
   return isSame(disk, base) ? "write" : "conflict";
 }
 
-/** What a change on the disk means for a file that is open. */
+/** The effect of a change on the disk on an open file. */
 export function judgeChange(
   base: Uint8Array,
   disk: Uint8Array | undefined,

@@ -1,21 +1,22 @@
 import { keepsFocus } from "../../ui/field.tsx";
-import { useSignal, useSignalEffect } from "@preact/signals";
-import { useEffect, useMemo, useRef } from "preact/hooks";
+import { type Signal, useSignal, useSignalEffect } from "@preact/signals";
+import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { useCommands } from "../../frame/commands.ts";
+import { askBeforeLeaving } from "../../frame/router.ts";
 import { theme } from "../../frame/theme.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
+import { confirm } from "../../ui/confirm.tsx";
+import { Icon } from "../../ui/icon.tsx";
+import { visibleText } from "../../../base/visible-text.ts";
 import type { FileContent } from "../file-content.ts";
 import { type FileFrame, FilesFrame } from "../files-frame.tsx";
-import { formatBytes } from "../../ui/format.ts";
+import { formatSize } from "../../../base/amounts.ts";
 import { nameOf } from "../../frame/paths.ts";
 import { mayWrite } from "../reach.ts";
 import type { CodeEditor } from "./code-editor.ts";
-import { DiskNote } from "./disk-note.tsx";
-import { keepDraft, takeDraft } from "./drafts.ts";
-import type { FileDocument, Loaded } from "./file-document.ts";
-import { save } from "./save.ts";
-import { useLeaveQuestion } from "./leave-question.ts";
+import type { DiskState, FileDocument, Loaded } from "./file-document.ts";
+import { reload, save } from "./save.tsx";
 
 export interface TextFileProps {
   readonly frame: FileFrame;
@@ -24,24 +25,36 @@ export interface TextFileProps {
   readonly content: Extract<FileContent, { kind: "text" }>;
 }
 
-const ENDINGS = { lf: "LF", crlf: "CRLF", mixed: "mixed line ends" };
+/** A text that was not saved when its file was left, or the session ended. */
+interface Draft {
+  readonly text: string;
+  /** The file as it was when the changes began. */
+  readonly base: Uint8Array<ArrayBuffer>;
+}
+
+const drafts = new Map<string, Draft>();
+
+const ENDINGS = { lf: "LF", crlf: "CRLF", mixed: "mixed line endings" };
 
 /** A text, which can be edited unless that would damage it. */
 export function TextFile({ frame, document, loaded, content }: TextFileProps) {
-  const place = useRef<HTMLDivElement>(null);
+  const parent = useRef<HTMLDivElement>(null);
   const editor = useRef<CodeEditor>(undefined);
   const cursor = useSignal("");
   const isSaving = useSignal(false);
   const isReadOnly = !loaded.isWhole || !content.isExact || !mayWrite();
-  const draft = useMemo(() => (isReadOnly ? undefined : takeDraft(document.path)), [document]);
+  const draft = useMemo(() => (isReadOnly ? undefined : drafts.get(document.path)), [document]);
   const { isChanged, disk } = document;
   useEffect(() => {
     let isLeft = false;
-    if (draft !== undefined) document.continueFrom(draft.base);
+    if (draft !== undefined) {
+      drafts.delete(document.path);
+      document.continueFrom(draft.base);
+    }
     void import("./code-editor.ts").then(({ CodeEditor }) => {
-      if (isLeft || place.current === null) return;
+      if (isLeft || parent.current === null) return;
       editor.current = new CodeEditor({
-        parent: place.current,
+        parent: parent.current,
         name: nameOf(document.path),
         saved: content.text,
         text: draft?.text,
@@ -61,7 +74,7 @@ export function TextFile({ frame, document, loaded, content }: TextFileProps) {
       isLeft = true;
       const text = editor.current?.text;
       if (isChanged.value && text !== undefined)
-        keepDraft(document.path, { text, base: document.loaded.value?.bytes ?? loaded.bytes });
+        drafts.set(document.path, { text, base: document.loaded.value?.bytes ?? loaded.bytes });
       editor.current?.close();
       editor.current = undefined;
     };
@@ -103,8 +116,8 @@ export function TextFile({ frame, document, loaded, content }: TextFileProps) {
       }
       foot={
         <footer class="files-foot number">
-          <span>{formatBytes(loaded.size)}</span>
-          <span>{content.isExact ? `UTF-8${content.hasMark ? " with mark" : ""}` : "not UTF-8"}</span>
+          <span>{formatSize(loaded.size)}</span>
+          <span>{content.isExact ? `UTF-8${content.hasMark ? " with BOM" : ""}` : "not UTF-8"}</span>
           <span>{ENDINGS[content.ending]}</span>
           <span>{cursor.value}</span>
         </footer>
@@ -112,31 +125,76 @@ export function TextFile({ frame, document, loaded, content }: TextFileProps) {
     >
       <div class="files-text">
         {loaded.isWhole ? null : (
-          <p class="files-note">
-            The file is large: the first {formatBytes(loaded.bytes.length)} of {formatBytes(loaded.size)} are
+          <p class="banner">
+            The file is large: the first {formatSize(loaded.bytes.length)} of {formatSize(loaded.size)} are
             shown. Download it to see everything.
           </p>
         )}
         {content.isExact ? null : (
-          <p class="files-note">
+          <p class="banner">
             Some bytes are not UTF-8 and are shown as {"\ufffd"}. It cannot be edited here, because saving
             would change them.
           </p>
         )}
         {disk.value === "same" ? null : (
-          <DiskNote
-            state={disk.value}
-            onReload={() => {
-              isChanged.value = false;
-              void document.load().then(() => {
-                const now = document.loaded.value?.content;
-                if (now?.kind === "text") editor.current?.reload(now.text);
-              });
-            }}
-          />
+          <DiskNote state={disk.value} onReload={() => void reload(document, () => editor.current)} />
         )}
-        <div class="files-editor" ref={place} />
+        <div class="files-editor" ref={parent} />
       </div>
     </FilesFrame>
   );
+}
+
+interface DiskNoteProps {
+  readonly state: Exclude<DiskState, "same">;
+  readonly onReload: () => void;
+}
+
+const DISK_TEXTS = {
+  changed:
+    "Someone else changed the file while you were editing it. When you save, you choose which version to keep.",
+  gone: "The file was deleted or moved away. Saving creates it again.",
+  other:
+    "A directory, a device, a pipe or a socket now has the file's name. Rename or delete that, then save to create the file again.",
+};
+
+/** Warns that the file on the disk differs from the one being edited. */
+function DiskNote({ state, onReload }: DiskNoteProps) {
+  return (
+    <div class="banner" role="status">
+      <Icon name="warning" />
+      <p>{DISK_TEXTS[state]}</p>
+      {state === "changed" ? (
+        <button class="banner-action" type="button" onClick={onReload}>
+          Reload and lose my changes
+        </button>
+      ) : null}
+    </div>
+  );
+}
+
+/** Asks before a changed file is left, and before the page is closed. */
+function useLeaveQuestion(isChanged: Signal<boolean>, path: string): void {
+  const isAsking = isChanged.value;
+  // Before the next key or click, which may leave the page.
+  useLayoutEffect(() => {
+    if (!isAsking) return;
+    const onUnload = (event: BeforeUnloadEvent): void => event.preventDefault();
+    addEventListener("beforeunload", onUnload);
+    const stopAsking = askBeforeLeaving(async () => {
+      const leaves = await confirm({
+        title: "Leave without saving?",
+        text: `Your changes to ${visibleText(nameOf(path))} will be lost.`,
+        action: "Leave",
+        danger: true,
+      });
+      // Otherwise they would be kept as a draft.
+      if (leaves) isChanged.value = false;
+      return leaves;
+    });
+    return () => {
+      removeEventListener("beforeunload", onUnload);
+      stopAsking();
+    };
+  }, [isAsking, path]);
 }

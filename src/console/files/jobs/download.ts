@@ -1,8 +1,7 @@
 import { ConnectionError, type FileStat, type Host } from "../../../client/browser.ts";
 import { visibleText } from "../../../base/visible-text.ts";
 import { nameOf, parentOf } from "../../frame/paths.ts";
-import { jobs } from "./jobs.ts";
-import type { Job } from "./job-queue.ts";
+import { type Job, jobs } from "./job-queue.ts";
 import { openSink, type Sink } from "./sink.ts";
 import { withHost } from "./with-host.ts";
 
@@ -13,7 +12,7 @@ export async function downloadFile(path: string, size: number): Promise<void> {
   jobs.add(`Download ${visibleText(nameOf(path))}`, (job) => into(sink, () => readFile(job, path, sink)));
 }
 
-/** Downloads a directory as an archive, which a program of the machine makes. */
+/** Downloads a directory as an archive, which a program on the server's machine creates. */
 export async function downloadDirectory(path: string): Promise<void> {
   const name = `${nameOf(path) || "root"}.tar.gz`;
   const sink = await openSink(name, Number.POSITIVE_INFINITY);
@@ -26,9 +25,9 @@ export async function downloadDirectory(path: string): Promise<void> {
 async function into(sink: Sink, work: () => Promise<void>): Promise<void> {
   try {
     await work();
-    await sink.finish();
+    await sink.close();
   } catch (error) {
-    await sink.abandon();
+    await sink.abort();
     throw error;
   }
 }
@@ -41,10 +40,11 @@ async function readFile(job: Job, path: string, sink: Sink): Promise<void> {
     const now = await files.stat(path, { signal });
     before ??= now;
     if (now.size !== before.size || now.modified.getTime() !== before.modified.getTime())
-      throw new Error("the file was changed while it was downloaded; download it again");
+      throw new Error("the file changed during the download; download it again");
     job.report({ value: offset, max: now.size, unit: "bytes" });
     for await (const block of files.readStream(path, { offset, resume: true, signal })) {
-      await sink.write(block);
+      // Memory of the library is never shared.
+      await sink.write(block as Uint8Array<ArrayBuffer>);
       offset += block.length;
       job.report({ value: offset, max: Math.max(now.size, offset), unit: "bytes" });
     }
@@ -69,7 +69,7 @@ async function pack(job: Job, host: Host, path: string, sink: Sink): Promise<voi
       }
     }
   } catch (error) {
-    // What was packed before is incomplete, and the archive cannot be continued.
+    // The archive is incomplete, and packing cannot be continued.
     if (error instanceof ConnectionError) throw new Error(error.message, { cause: error });
     throw error;
   } finally {

@@ -5,7 +5,7 @@ import { FailedFiles } from "./failed-files.ts";
 const failure = (path: string, errno: string): FileError =>
   new FileError("OS_ERROR", `write ${path}: it failed`, { path, errno, rpcCode: -32603 });
 
-test("faults of single names are told when the rest is done", () => {
+test("faults of single names are reported when the rest is done", () => {
   const failed = new FailedFiles(9);
   failed.throwIfAny();
   failed.add(failure("/a", "EISDIR"));
@@ -16,7 +16,7 @@ test("faults of single names are told when the rest is done", () => {
   expect(() => failed.throwIfAny()).toThrow("3 of 9 failed: write /a: it failed, and 2 more");
 });
 
-test("the fault of the only file is told as it is", () => {
+test("the fault of the only file is reported verbatim", () => {
   const failed = new FailedFiles(1);
   const error = failure("/a", "EISDIR");
   failed.add(error);

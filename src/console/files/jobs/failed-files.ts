@@ -1,6 +1,6 @@
 import { FileError } from "../../../client/browser.ts";
 
-/** Faults of one name, which say nothing about others. So do those that the client itself finds. */
+/** Errors about one name, which say nothing about other names. Errors that the client itself finds are like them. */
 const OF_ONE_NAME: ReadonlySet<string | undefined> = new Set([
   "EACCES",
   "EEXIST",
@@ -13,7 +13,7 @@ const OF_ONE_NAME: ReadonlySet<string | undefined> = new Set([
   "ETXTBSY",
 ]);
 
-/** What could not be done while the rest was. */
+/** The files that failed while the others went through. */
 export class FailedFiles {
   readonly #total: number;
   #first: FileError | undefined;
@@ -23,7 +23,7 @@ export class FailedFiles {
     this.#total = total;
   }
 
-  /** Throws the error if others would meet it as well. */
+  /** Throws the error if the other files would fail the same way. */
   add(error: unknown): void {
     const isOfOne =
       error instanceof FileError && (error.rpcCode === undefined || OF_ONE_NAME.has(error.errno));
@@ -32,7 +32,7 @@ export class FailedFiles {
     this.#count++;
   }
 
-  /** Throws what has failed, if anything has. */
+  /** Throws an error about all failures, if there were any. */
   throwIfAny(): void {
     if (this.#first === undefined) return;
     const { code, message, path, errno } = this.#first;

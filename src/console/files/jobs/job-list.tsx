@@ -2,11 +2,10 @@ import { describeError } from "../../connection/describe-error.ts";
 import { IconButton } from "../../ui/button.tsx";
 import { Icon } from "../../ui/icon.tsx";
 import { Progress } from "../../ui/progress.tsx";
-import { formatBytes } from "../../ui/format.ts";
-import type { Job } from "./job-queue.ts";
-import { jobs } from "./jobs.ts";
+import { formatSize } from "../../../base/amounts.ts";
+import { type Job, jobs } from "./job-queue.ts";
 
-/** Everything that is under way, and how the latest ended. */
+/** The transfers in progress, and how the latest ones ended. */
 export function JobList() {
   const listed = jobs.jobs.value;
   if (listed.length === 0) return null;
@@ -43,7 +42,7 @@ function JobRow({ job }: { readonly job: Job }) {
         {state === "failed" ? `: ${text} ${remedy ?? ""}` : ""}
       </span>
       <span class="number">{state === "done" ? amount(job, value) : ""}</span>
-      <IconButton icon="close" label="Forget this" onClick={() => jobs.dismiss(job)} />
+      <IconButton icon="close" label="Dismiss this" onClick={() => jobs.dismiss(job)} />
     </div>
   );
 }
@@ -54,10 +53,10 @@ function progressText(job: Job): string {
   const { value, max, unit } = job.progress.value;
   const done = max === undefined ? amount(job, value) : `${amount(job, value)} of ${amount(job, max)}`;
   return unit === "bytes" && job.speed.value > 0
-    ? `${done}, ${formatBytes(Math.round(job.speed.value))}/s`
+    ? `${done}, ${formatSize(Math.round(job.speed.value))}/s`
     : done;
 }
 
 function amount(job: Job, value: number): string {
-  return job.progress.value.unit === "bytes" ? formatBytes(value) : String(value);
+  return job.progress.value.unit === "bytes" ? formatSize(value) : String(value);
 }

@@ -6,7 +6,7 @@ interface Held {
   readonly end: (error?: Error) => void;
 }
 
-/** Jobs that run until they are told to end. */
+/** Jobs that run until they are released. */
 function heldJobs(atOnce: number, count: number): { queue: JobQueue; started: Held[]; jobs: Job[] } {
   const queue = new JobQueue(atOnce);
   const started: Held[] = [];
@@ -45,7 +45,7 @@ test("only so many jobs run at once, and the next begins when one is over, howev
   expect(states(jobs)).toEqual(["failed", "done", "running", "running"]);
 });
 
-test("a job that is stopped while it waits never begins, and one that runs is told", async () => {
+test("a job that is stopped while it waits never begins, and one that runs is aborted", async () => {
   const { started, jobs } = heldJobs(1, 3);
   jobs[1]!.stop();
   jobs[0]!.stop();

@@ -1,4 +1,4 @@
-import { signal } from "@preact/signals";
+import { effect, signal } from "@preact/signals";
 
 export type JobState = "waiting" | "running" | "done" | "failed" | "stopped";
 
@@ -53,7 +53,7 @@ export class Job {
     if (elapsedMs > 0) this.speed.value = Math.max(0, ((progress.value - first.value) / elapsedMs) * 1000);
   }
 
-  /** Never rejects: what went wrong is its state. */
+  /** Never rejects: a failure becomes its state. */
   async run(): Promise<void> {
     this.state.value = "running";
     try {
@@ -84,13 +84,13 @@ export class JobQueue {
   add(title: string, work: (job: Job) => Promise<void>): Job {
     this.#lastId++;
     const job = new Job(this.#lastId, title, work);
-    const over = this.jobs.value.filter(({ isOver }) => isOver).slice(0, -MOST_OVER);
+    const over = this.jobs.value.filter(({ isOver }) => isOver).slice(0, -MAX_ENDED);
     this.jobs.value = [...this.jobs.value.filter((other) => !over.includes(other)), job];
     this.#next();
     return job;
   }
 
-  /** Forgets one that is over. */
+  /** Removes a job that is over from the list. */
   dismiss(job: Job): void {
     if (job.isOver) this.jobs.value = this.jobs.value.filter((other) => other !== job);
   }
@@ -108,8 +108,19 @@ export class JobQueue {
   }
 }
 
-/** So many that are over stay listed. */
-const MOST_OVER = 5;
+/** Maximum number of ended jobs to list. */
+const MAX_ENDED = 5;
+
+/** The jobs of the page, which continue while another view is shown. */
+export const jobs = new JobQueue(3);
+
+// The browser asks before it closes a page that is transferring something.
+effect(() => {
+  if (jobs.jobs.value.every(({ isOver }) => isOver)) return;
+  const onUnload = (event: BeforeUnloadEvent): void => event.preventDefault();
+  addEventListener("beforeunload", onUnload);
+  return () => removeEventListener("beforeunload", onUnload);
+});
 
 /** Works on items, a few at a time. The first failure stops the others. */
 export async function eachOf<T>(

@@ -1,11 +1,9 @@
 import { downloadBlob } from "../../ui/download-blob.ts";
 
-/** Where a download goes. */
-export interface Sink {
-  write(block: Uint8Array): Promise<void>;
-  finish(): Promise<void>;
-  abandon(): Promise<void>;
-}
+/** Destination of a download: a local file, or the browser's downloads. */
+export type Sink = Pick<FileSystemWritableFileStream, "close" | "abort"> & {
+  write(block: Uint8Array<ArrayBuffer>): Promise<void>;
+};
 
 /** Smaller files go to the browser's downloads without a question. */
 const PICKED_BYTES = 64 * 1024 * 1024;
@@ -20,31 +18,11 @@ export async function openSink(name: string, bytes: number): Promise<Sink | unde
   if (pick === undefined || bytes < PICKED_BYTES) return new DownloadSink(name);
   try {
     const handle = await pick({ suggestedName: name });
-    return new DiskSink(await handle.createWritable());
+    return await handle.createWritable();
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") return undefined;
-    // Not allowed here, as without a click.
+    // The browser does not allow it here, for example without a click.
     return new DownloadSink(name);
-  }
-}
-
-class DiskSink implements Sink {
-  readonly #stream: FileSystemWritableFileStream;
-
-  constructor(stream: FileSystemWritableFileStream) {
-    this.#stream = stream;
-  }
-
-  write(block: Uint8Array): Promise<void> {
-    return this.#stream.write(block as Uint8Array<ArrayBuffer>);
-  }
-
-  finish(): Promise<void> {
-    return this.#stream.close();
-  }
-
-  abandon(): Promise<void> {
-    return this.#stream.abort();
   }
 }
 
@@ -58,19 +36,18 @@ class DownloadSink implements Sink {
     this.#name = name;
   }
 
-  async write(block: Uint8Array): Promise<void> {
-    // Memory of the library is never shared.
-    this.#blocks.push(block as Uint8Array<ArrayBuffer>);
+  async write(block: Uint8Array<ArrayBuffer>): Promise<void> {
+    this.#blocks.push(block);
     this.#bytes += block.length;
     if (this.#bytes >= PART_BYTES) this.#handOver();
   }
 
-  async finish(): Promise<void> {
+  async close(): Promise<void> {
     this.#handOver();
     downloadBlob(new Blob(this.#parts, { type: "application/octet-stream" }), this.#name);
   }
 
-  async abandon(): Promise<void> {
+  async abort(): Promise<void> {
     this.#blocks = [];
     this.#parts.length = 0;
   }

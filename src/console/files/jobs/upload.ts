@@ -3,21 +3,20 @@ import { confirm } from "../../ui/confirm.tsx";
 import { visibleText } from "../../../base/visible-text.ts";
 import { joinPath, nameOf } from "../../frame/paths.ts";
 import { FailedFiles } from "./failed-files.ts";
-import { jobs } from "./jobs.ts";
-import { eachOf, type Job } from "./job-queue.ts";
-import { type Given, planUpload, type PlannedUpload, topNames } from "./upload-plan.ts";
+import { eachOf, type Job, jobs } from "./job-queue.ts";
+import { type UploadSource, planUpload, type PlannedUpload, topNames } from "./upload-plan.ts";
 import { withHost } from "./with-host.ts";
 
 /** Small files wait for the server most of the time. */
 const FILES_AT_ONCE = 4;
 
 /** Uploads into a directory, after a question if something would be replaced. */
-export async function upload(files: Files, directory: string, given: Given): Promise<void> {
-  const plan = planUpload(directory, given);
+export async function upload(files: Files, directory: string, source: UploadSource): Promise<void> {
+  const plan = planUpload(directory, source);
   if (plan.files.length === 0 && plan.directories.length === 0) return;
-  const replaced = await filesInTheWay(files, directory, given, plan);
+  const replaced = await filesInTheWay(files, directory, source, plan);
   if (replaced.length > 0 && !(await mayReplace(replaced))) return;
-  const [first] = topNames(given);
+  const [first] = topNames(source);
   const what = plan.files.length === 1 ? nameOf(plan.files[0]!.path) : `${plan.files.length} files`;
   jobs.add(`Upload ${visibleText(plan.files.length === 0 ? first! : what)}`, (job) => run(job, plan));
 }
@@ -40,12 +39,12 @@ async function run(job: Job, plan: PlannedUpload): Promise<void> {
       underWay.set(path, bytes);
       report();
     };
-    // The same for every session, so that the next one goes on.
+    // The same in every session, so that the next one can continue.
     const part = partId();
     const write = (host: Host): Promise<void> =>
       host.files.writeBlob(path, blob, { signal, onProgress, part });
     await withHost(signal, write).catch((error: unknown) => {
-      // What was stopped between two sessions is removed by the next one.
+      // An upload that was stopped between two sessions is removed in the next one.
       if (signal.aborted) withHost(new AbortController().signal, write).catch(() => {});
       failed.add(error);
     });
@@ -66,28 +65,27 @@ function partId(): string {
 async function filesInTheWay(
   files: Files,
   directory: string,
-  given: Given,
+  source: UploadSource,
   plan: PlannedUpload,
 ): Promise<readonly string[]> {
-  const there = new Set<string>();
-  const names = topNames(given);
+  const existing = new Set<string>();
+  const names = topNames(source);
   for (const { name, kind } of await files.list(directory)) {
     if (!names.has(name)) continue;
     const path = joinPath(directory, name);
-    if (kind !== "directory") there.add(path);
+    if (kind !== "directory") existing.add(path);
     else
-      for (const entry of (await files.walk(path)).entries) if (entry.kind === "file") there.add(entry.path);
+      for (const entry of (await files.walk(path)).entries)
+        if (entry.kind === "file") existing.add(entry.path);
   }
-  return plan.files.map(({ path }) => path).filter((path) => there.has(path));
+  return plan.files.map(({ path }) => path).filter((path) => existing.has(path));
 }
 
 function mayReplace(paths: readonly string[]): Promise<boolean> {
   const [first] = paths;
   return confirm({
     title: paths.length === 1 ? `Replace ${visibleText(nameOf(first!))}?` : `Replace ${paths.length} files?`,
-    text: `There ${paths.length === 1 ? "is a file" : "are files"} with the same name. What ${
-      paths.length === 1 ? "it holds" : "they hold"
-    } would be lost.`,
+    text: `There ${paths.length === 1 ? "is a file" : "are files"} with the same name, whose contents will be lost.`,
     action: "Replace",
     danger: true,
   });

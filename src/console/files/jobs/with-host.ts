@@ -2,10 +2,10 @@ import { effect } from "@preact/signals";
 import { ConnectionError, type Host } from "../../../client/browser.ts";
 import { serverLink } from "../../connection/server-link.ts";
 
-/** So often in a row work begins again because the session was lost, as by a restart of the server. */
-const MOST_SESSIONS = 5;
+/** Maximum number of sessions that work may lose in a row, for example to server restarts, before it fails. */
+const MAX_SESSIONS = 5;
 
-/** Works with the session of the page, and again with the next one if that is lost meanwhile. */
+/** Runs work with the session of the page, and again with the next one if the session is lost. */
 export async function withHost<T>(signal: AbortSignal, work: (host: Host) => Promise<T>): Promise<T> {
   for (let sessions = 1; ; sessions++) {
     const host = await connectedHost(signal);
@@ -13,7 +13,7 @@ export async function withHost<T>(signal: AbortSignal, work: (host: Host) => Pro
       return await work(host);
     } catch (error) {
       const isLost = error instanceof ConnectionError && error.code === "SESSION_LOST";
-      if (!isLost || signal.aborted || sessions === MOST_SESSIONS) throw error;
+      if (!isLost || signal.aborted || sessions === MAX_SESSIONS) throw error;
     }
   }
 }

@@ -2,9 +2,10 @@ import { useSignal } from "@preact/signals";
 import { base64OfText, textOfBase64 } from "../base64-text.ts";
 import type { Json } from "../json-path.ts";
 import type { ShapeOf } from "../wire-table.ts";
+import { CodeInput } from "./controls.tsx";
 import type { FieldProps } from "./form-handle.ts";
 
-const MOST_ROWS = 12;
+const MAX_ROWS = 12;
 
 export function TextField({ form, value, path, ids, shape }: FieldProps<ShapeOf<"text">>) {
   if (shape.format === "base64" && typeof value === "string")
@@ -12,7 +13,7 @@ export function TextField({ form, value, path, ids, shape }: FieldProps<ShapeOf<
   return <TextBox ids={ids} text={shownText(value)} onText={(text) => form.set(path, text)} />;
 }
 
-/** Bytes, given as text or as base64. */
+/** Bytes, entered as text or as base64. */
 function BytesField({ form, value, path, ids }: FieldProps<ShapeOf<"text">>) {
   const text = textOfBase64(value as string);
   const wantsBase64 = useSignal(text === undefined);
@@ -22,10 +23,10 @@ function BytesField({ form, value, path, ids }: FieldProps<ShapeOf<"text">>) {
       <TextBox
         ids={ids}
         text={isText ? text : (value as string)}
-        onText={(given) => form.set(path, isText ? base64OfText(given) : given)}
+        onText={(typed) => form.set(path, isText ? base64OfText(typed) : typed)}
       />
       <select
-        aria-label="How the bytes are given"
+        aria-label="How the bytes are entered"
         value={isText ? "text" : "base64"}
         onChange={(event) => {
           wantsBase64.value = event.currentTarget.value === "base64";
@@ -48,7 +49,7 @@ interface TextBoxProps {
 
 /** Grows with its lines. Shift+Enter begins another line. */
 function TextBox({ ids, text, onText }: TextBoxProps) {
-  const rows = Math.min(MOST_ROWS, text.split("\n", MOST_ROWS).length);
+  const rows = Math.min(MAX_ROWS, text.split("\n", MAX_ROWS).length);
   return (
     <textarea
       {...ids}
@@ -67,13 +68,12 @@ function TextBox({ ids, text, onText }: TextBoxProps) {
 
 export function NumberField({ form, value, path, ids }: FieldProps<ShapeOf<"number">>) {
   return (
-    <input
+    <CodeInput
       {...ids}
       class="insp-number code"
       inputMode="numeric"
-      autocomplete="off"
       value={shownText(value)}
-      onInput={(event) => form.set(path, numberOr(event.currentTarget.value))}
+      onText={(text) => form.set(path, numberOr(text))}
     />
   );
 }
@@ -118,7 +118,7 @@ export function ChoiceField({ form, shape, value, path, ids }: FieldProps<ShapeO
   );
 }
 
-/** Any JSON. Text that is none yet stays in the field. */
+/** Any JSON. Text that is not JSON yet stays in the field. */
 export function AnyField({ form, value, path, ids }: FieldProps) {
   const unfinished = useSignal<string | undefined>(undefined);
   return (

@@ -1,36 +1,25 @@
-import { signal } from "@preact/signals";
 import type { Host } from "../../../client/browser.ts";
 import type { CopiedHttpRequest } from "../copy-code.ts";
-
-/** What came of an HTTP request so far. */
-export interface HttpState {
-  readonly kind: "idle" | "running" | "answered" | "failed" | "stopped";
-  readonly startedMs: number;
-  readonly tookMs: number;
-  readonly response?: HttpResponse;
-  readonly error?: unknown;
-}
+import { LatestRequest } from "../latest-request.ts";
 
 export interface HttpResponse {
   readonly status: number;
   readonly headers: readonly (readonly [string, string])[];
-  /** Until the head was there. */
+  /** Time until the head arrived. */
   readonly headMs: number;
   readonly bytes: number;
   /** The beginning of the body; undefined if it is not text. */
   readonly text: string | undefined;
 }
 
-/** So much of a body is kept for the download. */
+/** Bytes of a body kept for the download. */
 const KEPT_BYTES = 32 * 1024 * 1024;
 const SHOWN_BYTES = 64 * 1024;
-/** A body that streams is shown so often. */
+/** Interval for showing a streaming body. */
 const SHOWN_MS = 100;
 
 /** The latest HTTP request of the form. */
-export class HttpCall {
-  readonly state = signal<HttpState>({ kind: "idle", startedMs: 0, tookMs: 0 });
-  #stop: AbortController | undefined;
+export class HttpCall extends LatestRequest<HttpResponse> {
   #body = new KeptBody();
 
   /** The body as it came, or its first 32 MiB. */
@@ -38,53 +27,38 @@ export class HttpCall {
     return this.#body.blob;
   }
 
-  async send(host: Host, request: CopiedHttpRequest): Promise<void> {
-    this.#stop?.abort();
-    const stop = new AbortController();
-    this.#stop = stop;
-    const body = new KeptBody();
-    this.#body = body;
-    const startedMs = performance.now();
-    const update = (state: Pick<HttpState, "kind"> & Partial<HttpState>): void => {
-      if (this.#stop === stop)
-        this.state.value = { startedMs, tookMs: performance.now() - startedMs, ...state };
-    };
-    update({ kind: "running" });
-    let response: HttpResponse | undefined;
-    const latest = (): Partial<HttpState> =>
-      response === undefined ? {} : { response: { ...response, bytes: body.bytes, text: body.text } };
-    try {
-      const { method, url, headers, redirect, timeoutMs } = request;
+  send(host: Host, { headers, timeoutMs, body, ...request }: CopiedHttpRequest): Promise<void> {
+    const kept = new KeptBody();
+    this.#body = kept;
+    return this.run(async (signal, report) => {
+      const startedMs = performance.now();
       const limit = timeoutMs === undefined ? [] : [AbortSignal.timeout(timeoutMs)];
-      const answer = await host.fetch(url, {
-        method,
+      const response = await host.fetch(request.url, {
+        method: request.method,
         headers: headers.map(([name, value]): [string, string] => [name, value]),
-        redirect,
-        signal: AbortSignal.any([stop.signal, ...limit]),
-        ...(request.body === undefined ? {} : { body: request.body }),
+        redirect: request.redirect,
+        signal: AbortSignal.any([signal, ...limit]),
+        ...(body === undefined ? {} : { body }),
       });
-      response = {
-        status: answer.status,
-        headers: [...answer.headers],
+      const head = {
+        status: response.status,
+        headers: [...response.headers],
         headMs: performance.now() - startedMs,
-        bytes: 0,
-        text: "",
       };
-      let toldMs = 0;
-      for await (const piece of answer.body ?? []) {
-        body.add(piece);
-        if (performance.now() - toldMs < SHOWN_MS) continue;
-        toldMs = performance.now();
-        update({ kind: "running", ...latest() });
+      const latest = (): HttpResponse => ({ ...head, bytes: kept.bytes, text: kept.text });
+      let shownMs = 0;
+      try {
+        for await (const piece of response.body ?? []) {
+          kept.add(piece);
+          if (performance.now() - shownMs < SHOWN_MS) continue;
+          shownMs = performance.now();
+          report(latest());
+        }
+      } finally {
+        report(latest());
       }
-      update({ kind: "answered", ...latest() });
-    } catch (error) {
-      update({ kind: stop.signal.aborted ? "stopped" : "failed", error, ...latest() });
-    }
-  }
-
-  stop(): void {
-    this.#stop?.abort();
+      return latest();
+    });
   }
 }
 
@@ -102,7 +76,7 @@ class KeptBody {
   get text(): string | undefined {
     if (this.#beginning.includes(0)) return undefined;
     try {
-      // The last character may not be there yet.
+      // The last character may be incomplete.
       return new TextDecoder("utf-8", { fatal: true }).decode(this.#beginning, { stream: true });
     } catch {
       return undefined;

@@ -1,17 +1,38 @@
-import { useSignal } from "@preact/signals";
+import { signal, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useHost } from "../../connection/use-host.ts";
-import { Button, IconButton } from "../../ui/button.tsx";
+import { IconButton } from "../../ui/button.tsx";
 import { Field } from "../../ui/field.tsx";
 import { copiedTarget } from "../copy-button.tsx";
-import { httpCode } from "../copy-code.ts";
+import { type CopiedHttpRequest, httpCode } from "../copy-code.ts";
+import { AddButton, CodeInput } from "../fields/controls.tsx";
 import { Callers } from "../request-pane.tsx";
 import { RequestHead } from "../request-head.tsx";
 import type { WireMethod } from "../wire-table.ts";
 import { HttpAnswer } from "./http-answer.tsx";
-import { EMPTY_REQUEST, type HttpDraft, httpCall, httpDraft, requestOf, urlProblem } from "./http-draft.ts";
+import { HttpCall } from "./http-call.ts";
 
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"];
+
+/** The user's input. */
+interface HttpDraft extends Pick<CopiedHttpRequest, "method" | "url" | "redirect"> {
+  readonly headers: readonly { readonly name: string; readonly value: string }[];
+  readonly body: string;
+  readonly timeout: string;
+}
+
+const EMPTY_REQUEST: HttpDraft = {
+  method: "GET",
+  url: "",
+  headers: [],
+  body: "",
+  redirect: "follow",
+  timeout: "",
+};
+
+/** Kept for as long as the page is open. */
+const httpDraft = signal(EMPTY_REQUEST);
+const httpCall = new HttpCall();
 
 export interface HttpPaneProps {
   readonly method: WireMethod;
@@ -54,8 +75,8 @@ export function HttpPane({ method, children }: HttpPaneProps) {
       </RequestHead>
       <div class="insp-form" tabIndex={0} role="region" aria-label="Form">
         <p class="insp-doc">
-          The request leaves from the server's machine, so it reaches what that machine can reach. Every
-          status is an answer.
+          The server's machine makes the request, so it reaches whatever that machine can reach. Every status
+          is an answer.
         </p>
         <Callers method={method} />
         <div class="insp-http">
@@ -75,15 +96,12 @@ export function HttpPane({ method, children }: HttpPaneProps) {
             </Field>
             <Field label="URL" error={isTried.value || draft.url !== "" ? problem : undefined}>
               {(ids) => (
-                <input
+                <CodeInput
                   {...ids}
-                  class="code"
                   type="url"
                   placeholder="http://127.0.0.1:8080/"
-                  spellcheck={false}
-                  autocomplete="off"
                   value={draft.url}
-                  onInput={(event) => change({ url: event.currentTarget.value })}
+                  onText={(url) => change({ url })}
                 />
               )}
             </Field>
@@ -123,14 +141,12 @@ export function HttpPane({ method, children }: HttpPaneProps) {
               error={/^\d*$/.test(draft.timeout) ? undefined : "Must be a whole number, or empty."}
             >
               {(ids) => (
-                <input
+                <CodeInput
                   {...ids}
-                  class="code"
                   inputMode="numeric"
                   placeholder="none"
-                  autocomplete="off"
                   value={draft.timeout}
-                  onInput={(event) => change({ timeout: event.currentTarget.value.trim() })}
+                  onText={(text) => change({ timeout: text.trim() })}
                 />
               )}
             </Field>
@@ -154,23 +170,17 @@ function Headers({ draft: { headers }, change }: HeadersProps) {
     <div class="insp-http-headers" role="group" aria-label="Headers">
       {headers.map(({ name, value }, index) => (
         <div key={index} class="insp-http-header">
-          <input
-            class="code"
+          <CodeInput
             aria-label="Name of a header"
             placeholder="name"
-            spellcheck={false}
-            autocomplete="off"
             value={name}
-            onInput={(event) => set(index, { name: event.currentTarget.value })}
+            onText={(text) => set(index, { name: text })}
           />
-          <input
-            class="code"
+          <CodeInput
             aria-label="Value of a header"
             placeholder="value"
-            spellcheck={false}
-            autocomplete="off"
             value={value}
-            onInput={(event) => set(index, { value: event.currentTarget.value })}
+            onText={(text) => set(index, { value: text })}
           />
           <IconButton
             icon="close"
@@ -179,15 +189,26 @@ function Headers({ draft: { headers }, change }: HeadersProps) {
           />
         </div>
       ))}
-      <div class="insp-add">
-        <Button
-          kind="quiet"
-          icon="plus"
-          onClick={() => change({ headers: [...headers, { name: "", value: "" }] })}
-        >
-          Add a header
-        </Button>
-      </div>
+      <AddButton onClick={() => change({ headers: [...headers, { name: "", value: "" }] })}>
+        Add a header
+      </AddButton>
     </div>
   );
+}
+
+function requestOf({ method, url, headers, body, redirect, timeout }: HttpDraft): CopiedHttpRequest {
+  const hasBody = method !== "GET" && method !== "HEAD" && body !== "";
+  return {
+    method,
+    url,
+    headers: headers.filter(({ name }) => name !== "").map(({ name, value }) => [name, value]),
+    body: hasBody ? body : undefined,
+    redirect,
+    timeoutMs: /^\d+$/.test(timeout) ? Number(timeout) : undefined,
+  };
+}
+
+function urlProblem(url: string): string | undefined {
+  if (!URL.canParse(url)) return "Enter a full URL, such as http://127.0.0.1:8080/.";
+  return /^https?:$/.test(new URL(url).protocol) ? undefined : "Only http and https URLs work.";
 }

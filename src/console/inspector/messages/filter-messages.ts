@@ -1,3 +1,4 @@
+import { hasWords } from "../../ui/arrange-rows.ts";
 import type { LoggedMessage } from "./message-log.ts";
 
 export interface MessageFilter {
@@ -10,19 +11,14 @@ export function filterMessages(
   messages: readonly LoggedMessage[],
   { text, direction }: MessageFilter,
 ): readonly LoggedMessage[] {
-  const words = text
-    .toLowerCase()
-    .split(/\s+/)
-    .filter((word) => word !== "");
-  if (words.length === 0 && direction === undefined) return messages;
-  return messages.filter((message) => {
-    if (direction !== undefined && message.direction !== direction) return false;
-    const about = `${message.method ?? ""} ${message.id ?? ""} ${message.kind}`.toLowerCase();
-    return words.every((word) => about.includes(word));
-  });
+  if (text.trim() === "" && direction === undefined) return messages;
+  return messages.filter(
+    ({ direction: way, method = "", id = "", kind }) =>
+      (direction === undefined || way === direction) && hasWords(`${method} ${id} ${kind}`, text),
+  );
 }
 
-/** The place of the message with a number, or of the next one that is still there. */
+/** The index of the message with a number, or of the next one that is still listed. */
 export function indexOfMessage(messages: readonly LoggedMessage[], number: number): number {
   let low = 0;
   let high = messages.length;

@@ -3,13 +3,14 @@ import { useHost } from "../../connection/use-host.ts";
 import { navigate, pathTo } from "../../frame/router.ts";
 import { Button, IconButton } from "../../ui/button.tsx";
 import { copyAndSay } from "../../ui/copy-text.ts";
-import { formatBytes, formatMs } from "../../ui/format.ts";
+import { formatSize } from "../../../base/amounts.ts";
+import { formatMs } from "../../ui/format.ts";
 import { visibleText } from "../../../base/visible-text.ts";
-import { beginningsOf } from "../beginnings.ts";
 import { copiedTarget } from "../copy-button.tsx";
 import { requestCode } from "../copy-code.ts";
 import { fillForm } from "../forms.ts";
-import type { Json } from "../json-path.ts";
+import { beginningsOf } from "../initial-value.ts";
+import { type Json, parseJson } from "../json-path.ts";
 import { previewJson } from "../json-preview.ts";
 import { JsonView } from "../json-view.tsx";
 import type { WireMethod } from "../wire-table.ts";
@@ -21,11 +22,11 @@ export interface MessageDetailsProps {
   readonly onSelect: (message: LoggedMessage | undefined) => void;
 }
 
-/** One message in full, what it belongs to, and a way to send it again. */
+/** One message in full, the related one, and a way to send it again. */
 export function MessageDetails({ message, methods, onSelect }: MessageDetailsProps) {
   const host = useHost();
   const { direction, kind, method, text, isCut, size, peer, tookMs } = message;
-  const parsed = useMemo(() => (isCut ? undefined : parse(text)), [message]);
+  const parsed = useMemo(() => (isCut ? undefined : parseJson(text)), [message]);
   const wireMethod =
     kind === "request" && direction === "sent" ? methods.find(({ name }) => name === method) : undefined;
   const params = (parsed as { readonly params?: Json } | undefined)?.params ?? null;
@@ -40,11 +41,11 @@ export function MessageDetails({ message, methods, onSelect }: MessageDetailsPro
         <h2 class="code">{visibleText(method ?? kind)}</h2>
         <IconButton icon="close" label="Close the message" onClick={() => onSelect(undefined)} />
       </header>
-      <p class="insp-facts">
+      <p class="insp-facts hint">
         <span>
           {kind}, {direction}
         </span>
-        <span class="number">{formatBytes(size)}</span>
+        <span class="number">{formatSize(size)}</span>
         {tookMs === undefined ? null : <span class="number">{formatMs(tookMs)}</span>}
         {peer === undefined ? null : (
           <button type="button" class="insp-peer" onClick={() => onSelect(peer)}>
@@ -64,7 +65,7 @@ export function MessageDetails({ message, methods, onSelect }: MessageDetailsPro
               onClick={() =>
                 void copyAndSay(
                   requestCode({ method: wireMethod.name, params }, copiedTarget()),
-                  "The code is in the clipboard.",
+                  "The code was copied.",
                 )
               }
             >
@@ -72,11 +73,7 @@ export function MessageDetails({ message, methods, onSelect }: MessageDetailsPro
             </Button>
           </>
         )}
-        <Button
-          kind="quiet"
-          icon="copy"
-          onClick={() => void copyAndSay(text, "The message is in the clipboard.")}
-        >
+        <Button kind="quiet" icon="copy" onClick={() => void copyAndSay(text, "The message was copied.")}>
           As JSON
         </Button>
       </div>
@@ -84,7 +81,7 @@ export function MessageDetails({ message, methods, onSelect }: MessageDetailsPro
         <div class="insp-json" tabIndex={0} role="region" aria-label="Text of the message">
           <div class="insp-line">
             {visibleText(text)}
-            <span class="note">{isCut ? ` … the rest of ${formatBytes(size)} was not kept` : ""}</span>
+            <span class="note">{isCut ? ` … the rest of ${formatSize(size)} was not kept` : ""}</span>
           </div>
         </div>
       ) : (
@@ -92,12 +89,4 @@ export function MessageDetails({ message, methods, onSelect }: MessageDetailsPro
       )}
     </section>
   );
-}
-
-function parse(text: string): Json {
-  try {
-    return JSON.parse(text) as Json;
-  } catch {
-    return undefined;
-  }
 }

@@ -2,7 +2,8 @@ import { useSignal } from "@preact/signals";
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { Button } from "../../ui/button.tsx";
 import { EndFollower } from "../../ui/end-follower.ts";
-import { formatBytes, formatMs } from "../../ui/format.ts";
+import { formatSize } from "../../../base/amounts.ts";
+import { formatMs } from "../../ui/format.ts";
 import { Icon } from "../../ui/icon.tsx";
 import { rowWindow, scrollTo } from "../../ui/row-window.ts";
 import { visibleText } from "../../../base/visible-text.ts";
@@ -10,8 +11,18 @@ import { indexOfMessage } from "./filter-messages.ts";
 import type { LoggedMessage } from "./message-log.ts";
 
 const ROW_PX = 28;
-/** So near to the end counts as the end. */
+/** Distance from the end that counts as the end. */
 const END_PX = 12;
+
+const COLUMNS = [
+  { part: "time", title: "Time" },
+  { part: "direction", title: "" },
+  { part: "what", title: "Method" },
+  { part: "kind", title: "Kind" },
+  { part: "id", title: "Id" },
+  { part: "ms", title: "Took" },
+  { part: "size", title: "Size" },
+] as const;
 
 export interface MessageListProps {
   readonly messages: readonly LoggedMessage[];
@@ -19,10 +30,10 @@ export interface MessageListProps {
   readonly onSelect: (message: LoggedMessage) => void;
 }
 
-/** The newest at the end. Only the rows that are visible exist. It follows the end until one scrolls up. */
+/** The newest at the end. Only visible rows exist. The list follows its end until the person scrolls up. */
 export function MessageList({ messages, selected, onSelect }: MessageListProps) {
   const list = useRef<HTMLDivElement>(null);
-  /** Without rows until the browser has laid the list out: to ask for its height earlier would do that twice. */
+  /** No rows until the browser has laid out the list: asking for its height earlier would do that twice. */
   const view = useSignal({ top: 0, height: 0 });
   const isFollowing = useSignal(true);
   /** The message at the top, which stays there when older ones are dropped. */
@@ -32,7 +43,8 @@ export function MessageList({ messages, selected, onSelect }: MessageListProps) 
   useLayoutEffect(() => {
     const element = list.current!;
     const measure = (): void => {
-      view.value = { top: element.scrollTop, height: element.clientHeight };
+      const head = element.firstElementChild!.clientHeight;
+      view.value = { top: element.scrollTop, height: element.clientHeight - head };
     };
     const observer = new ResizeObserver(measure);
     observer.observe(element);
@@ -94,6 +106,14 @@ export function MessageList({ messages, selected, onSelect }: MessageListProps) 
         onScroll={onScroll}
         onKeyDown={onKeyDown}
       >
+        {/* A list has no columns; screen readers get the meaning with each row. */}
+        <div class="row-grid-head insp-heads" aria-hidden="true">
+          {COLUMNS.map(({ title, part }) => (
+            <span key={part} class={`insp-${part}`}>
+              {title}
+            </span>
+          ))}
+        </div>
         <div
           style={{ height: `${messages.length * ROW_PX}px`, paddingTop: `${start * ROW_PX}px` }}
           role="presentation"
@@ -140,27 +160,27 @@ function Row({ message, isSelected, onSelect }: RowProps) {
     // Keys are handled by the list.
     <div
       id={`insp-message-${number}`}
-      class={`insp-row ${kind}`}
+      class={`row-grid-row insp-row ${kind}${isSelected ? " current" : ""}`}
       role="option"
       aria-selected={isSelected}
       onClick={onSelect}
     >
-      <span class="insp-time number">{clockTime(atMs)}</span>
+      <span class="insp-time hint number">{clockTime(atMs)}</span>
       <span class={`insp-direction ${direction}`} title={direction}>
         <Icon name={direction === "sent" ? "arrow-up" : "arrow-down"} />
         <span class="hidden-text">{direction}</span>
       </span>
       <span class="insp-what code">{visibleText((method ?? "without a method").slice(0, 200))}</span>
-      <span class="insp-kind">{kind}</span>
-      <span class="insp-id code number">{visibleText((id ?? "").slice(0, 24))}</span>
-      <span class="insp-ms number">{tookMs === undefined ? "" : formatMs(tookMs)}</span>
-      <span class="insp-size number">{formatBytes(size)}</span>
+      <span class="insp-kind hint">{kind}</span>
+      <span class="insp-id hint code number">{visibleText((id ?? "").slice(0, 24))}</span>
+      <span class="insp-ms hint number">{tookMs === undefined ? "" : formatMs(tookMs)}</span>
+      <span class="insp-size hint number">{formatSize(size)}</span>
     </div>
   );
 }
 
 function clockTime(atMs: number): string {
-  // By hand: the browser's own way takes longer than all the rest of a row.
+  // By hand: the browser's own formatting takes longer than the rest of a row.
   const date = new Date(atMs);
   const time = [date.getHours(), date.getMinutes(), date.getSeconds()]
     .map((part) => String(part).padStart(2, "0"))

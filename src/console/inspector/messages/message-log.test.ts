@@ -132,11 +132,11 @@ it("messages are filtered by words and direction, and found by their number", ()
   const { log, pass } = logOf({ messages: 4, characters: 1000 });
   for (const method of ["fs/open", "fs/close", "process/start", "process/read", "fs/readFile"])
     pass(method === "fs/close" ? "received" : "sent", { id: method, method, params: null });
-  const found = (text: string, direction?: "sent" | "received") =>
+  const numbersFor = (text: string, direction?: "sent" | "received") =>
     filterMessages(log.messages, { text, direction }).map(({ number }) => number);
-  expect(found("FS")).toEqual([2, 5]);
-  expect(found("fs read")).toEqual([5]);
-  expect(found("", "received")).toEqual([2]);
+  expect(numbersFor("FS")).toEqual([2, 5]);
+  expect(numbersFor("fs read")).toEqual([5]);
+  expect(numbersFor("", "received")).toEqual([2]);
   expect(indexOfMessage(log.messages, 1)).toBe(0);
   expect(indexOfMessage(log.messages, 4)).toBe(2);
   expect(indexOfMessage(log.messages, 99)).toBe(4);

@@ -9,33 +9,31 @@ export interface LoggedMessage extends Envelope {
   readonly direction: PassedMessage["direction"];
   readonly atMs: number;
   readonly size: number;
-  /** Its text without secrets, or the beginning. */
+  /** Its text without secrets, possibly truncated. */
   readonly text: string;
   readonly isCut: boolean;
   /** The answer of a request, or the request of an answer. */
   peer?: LoggedMessage;
-  /** From a request to its answer. */
+  /** Time from a request to its answer. */
   tookMs?: number;
 }
 
-export interface LogBounds {
-  readonly messages: number;
-  /** Of all texts together. */
-  readonly characters: number;
-}
-
-const BOUNDS: LogBounds = { messages: 5000, characters: 16 * 1024 * 1024 };
-/** Between two news. */
+/** The character limit covers all texts together. */
+const BOUNDS = { messages: 5000, characters: 16 * 1024 * 1024 };
+/** The least time between two updates of the view. */
 const PAUSE_MS = 150;
 const KEPT_CHARACTERS = 64 * 1024;
-/** Of a notification, which is output more often than not. */
+/** Limit for a notification, which is usually output. */
 const KEPT_OF_NOTIFICATION = 2048;
 
 /** The latest messages of the connection, each request with its answer. */
 export class MessageLog {
-  readonly #bounds: LogBounds;
+  readonly #bounds: typeof BOUNDS;
   readonly #news = signal(0);
   readonly #isOn = signal(false);
+  /** Changes when there is something new: at once, but a few times in a second at most. */
+  readonly news: ReadonlySignal<number> = this.#news;
+  readonly isOn: ReadonlySignal<boolean> = this.#isOn;
   /** Requests that are not answered, by direction and id. */
   readonly #open = new Map<string, { readonly message: LoggedMessage; readonly sinceMs: number }>();
   #messages: LoggedMessage[] = [];
@@ -45,17 +43,8 @@ export class MessageLog {
   #isNotified = false;
   #notifiedMs = Number.NEGATIVE_INFINITY;
 
-  constructor(bounds: LogBounds = BOUNDS) {
+  constructor(bounds = BOUNDS) {
     this.#bounds = bounds;
-  }
-
-  /** Changes when there is something new: at once, but a few times in a second at most. */
-  get news(): ReadonlySignal<number> {
-    return this.#news;
-  }
-
-  get isOn(): ReadonlySignal<boolean> {
-    return this.#isOn;
   }
 
   /** The oldest first. */
@@ -143,7 +132,7 @@ export class MessageLog {
       this.#notifiedMs = performance.now();
       this.#news.value++;
     };
-    // What is drawn more often than it can be read only slows down the messages themselves.
+    // Drawing more often than people can read only slows down the messages themselves.
     const pauseMs = this.#notifiedMs + PAUSE_MS - performance.now();
     if (pauseMs <= 0) requestAnimationFrame(notify);
     else setTimeout(() => requestAnimationFrame(notify), pauseMs);

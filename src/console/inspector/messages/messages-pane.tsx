@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { useRef } from "preact/hooks";
-import { useCommands } from "../../frame/commands.ts";
+import { inGroup, useCommands } from "../../frame/commands.ts";
 import { Button, IconButton } from "../../ui/button.tsx";
 import { EmptyState } from "../../ui/empty-state.tsx";
 import type { WireMethod } from "../wire-table.ts";
@@ -18,29 +18,26 @@ export function MessagesPane({ methods }: { readonly methods: readonly WireMetho
   const { messages } = messageLog;
   const shown = filterMessages(messages, filter.value);
   const isOn = messageLog.isOn.value;
+  const select = (message: LoggedMessage | undefined): void => {
+    selected.value = message;
+  };
   const toggle = (): void => (isOn ? messageLog.pause() : messageLog.start());
   const clear = (): void => {
     messageLog.clear();
     selected.value = undefined;
   };
   useCommands(
-    () => [
-      {
-        id: "insp-filter",
-        title: "Filter the messages",
-        group: "Inspector",
-        keys: "/",
-        run: () => field.current?.focus(),
-      },
-      {
-        id: "insp-pause",
-        title: isOn ? "Pause the messages" : "Go on with the messages",
-        group: "Inspector",
-        keys: "Ctrl+Shift+E",
-        run: toggle,
-      },
-      { id: "insp-clear", title: "Clear the messages", group: "Inspector", run: clear },
-    ],
+    () =>
+      inGroup("Inspector", [
+        { id: "insp-filter", title: "Filter the messages", keys: "/", run: () => field.current?.focus() },
+        {
+          id: "insp-pause",
+          title: isOn ? "Pause the messages" : "Resume the messages",
+          keys: "Ctrl+Shift+E",
+          run: toggle,
+        },
+        { id: "insp-clear", title: "Clear the messages", run: clear },
+      ]),
     [isOn],
   );
   return (
@@ -75,47 +72,35 @@ export function MessagesPane({ methods }: { readonly methods: readonly WireMetho
         <Button
           icon={isOn ? "pause" : "play"}
           pressed={!isOn}
-          title={isOn ? "Pause (Ctrl+Shift+E)" : "Go on (Ctrl+Shift+E)"}
+          title={isOn ? "Pause (Ctrl+Shift+E)" : "Resume (Ctrl+Shift+E)"}
           onClick={toggle}
         >
           {isOn ? "Pause" : "Paused"}
         </Button>
         <IconButton icon="trash" label="Clear the messages" onClick={clear} />
-        <span class="insp-count number">
+        <span class="insp-count hint number">
           {shown.length === messages.length
             ? `${messages.length.toLocaleString("en")} messages`
             : `${shown.length.toLocaleString("en")} of ${messages.length.toLocaleString("en")}`}
         </span>
       </div>
       {shown.length === 0 ? (
-        <EmptyState icon="inspector" {...nothing(messages.length > 0, isOn)} />
+        <EmptyState icon="inspector" {...emptyText(messages.length > 0, isOn)} />
       ) : (
-        <MessageList
-          messages={shown}
-          selected={selected.value}
-          onSelect={(message) => {
-            selected.value = message;
-          }}
-        />
+        <MessageList messages={shown} selected={selected.value} onSelect={select} />
       )}
       {selected.value === undefined ? null : (
-        <MessageDetails
-          message={selected.value}
-          methods={methods}
-          onSelect={(message) => {
-            selected.value = message;
-          }}
-        />
+        <MessageDetails message={selected.value} methods={methods} onSelect={select} />
       )}
     </div>
   );
 }
 
-function nothing(hasMessages: boolean, isOn: boolean): { readonly title: string; readonly text: string } {
-  if (hasMessages) return { title: "No message fits the filter", text: "Change the words or the direction." };
-  if (!isOn) return { title: "Paused", text: "Messages pass unseen until you go on." };
+function emptyText(hasMessages: boolean, isOn: boolean): { readonly title: string; readonly text: string } {
+  if (hasMessages) return { title: "No matching messages", text: "Change the filter or the direction." };
+  if (!isOn) return { title: "Paused", text: "Messages are not recorded until you resume." };
   return {
-    title: "No message has passed yet",
-    text: "Whatever the page sends and receives appears here, in this view and in the others.",
+    title: "No messages yet",
+    text: "Everything the page sends and receives appears here, from this view and from all others.",
   };
 }

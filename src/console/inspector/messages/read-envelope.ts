@@ -1,8 +1,10 @@
-/** What a message is, according to its envelope. */
+import { isObject, parseJson } from "../json-path.ts";
+
+/** Kind and names of a message, according to its envelope. */
 export interface Envelope {
   readonly kind: "request" | "notification" | "answer" | "error" | "other";
   readonly method?: string;
-  /** As it is written, so that a number and a text differ. */
+  /** As written, so that a number and a string differ. */
   readonly id?: string;
 }
 
@@ -11,10 +13,10 @@ const PARSED_CHARACTERS = 8192;
 const HEAD_CHARACTERS = 400;
 const TAIL_CHARACTERS = 100;
 
-// Without escapes, which neither clients nor servers need in ids and names.
+// Without escapes, which clients and servers do not need in ids and names.
 const ID = /"id": ?("[^"\\]{0,80}"|-?\d{1,20})/;
 const METHOD = /"method": ?"([^"\\]{0,200})"/;
-/** Where the contents of a message begin; what follows is not part of the envelope. */
+/** Start of a message's contents; what follows is not part of the envelope. */
 const CONTENTS = /"(?:params|result|error)":/;
 
 export function readEnvelope(text: string): Envelope {
@@ -22,17 +24,14 @@ export function readEnvelope(text: string): Envelope {
 }
 
 function parsed(text: string): Envelope {
-  try {
-    const message = JSON.parse(text) as Readonly<Record<string, unknown>> | null;
-    if (typeof message !== "object" || message === null) return { kind: "other" };
-    return envelope({
-      method: typeof message["method"] === "string" ? message["method"] : undefined,
-      id: message["id"] === undefined ? undefined : JSON.stringify(message["id"]),
-      hasError: message["error"] !== undefined,
-    });
-  } catch {
-    return { kind: "other" };
-  }
+  const message = parseJson(text);
+  if (!isObject(message)) return { kind: "other" };
+  const { method, id, error } = message;
+  return envelope(
+    typeof method === "string" ? method : undefined,
+    id === undefined ? undefined : JSON.stringify(id),
+    error !== undefined,
+  );
 }
 
 function guessed(text: string): Envelope {
@@ -40,11 +39,8 @@ function guessed(text: string): Envelope {
   const contents = CONTENTS.exec(beginning);
   const head = beginning.slice(0, contents?.index);
   const method = METHOD.exec(head)?.[1];
-  return envelope({
-    method,
-    id: ID.exec(head)?.[1] ?? (method === undefined ? lastId(text) : undefined),
-    hasError: contents?.[0] === '"error":',
-  });
+  const id = ID.exec(head)?.[1] ?? (method === undefined ? lastId(text) : undefined);
+  return envelope(method, id, contents?.[0] === '"error":');
 }
 
 /** Errors have their id at the end. */
@@ -54,13 +50,7 @@ function lastId(text: string): string | undefined {
   return tail.endsWith(`${id}}`) ? id : undefined;
 }
 
-interface Parts {
-  readonly method: string | undefined;
-  readonly id: string | undefined;
-  readonly hasError: boolean;
-}
-
-function envelope({ method, id, hasError }: Parts): Envelope {
+function envelope(method: string | undefined, id: string | undefined, hasError: boolean): Envelope {
   if (method !== undefined && id !== undefined) return { kind: "request", method, id };
   if (method !== undefined) return { kind: "notification", method };
   if (id === undefined) return { kind: "other" };

@@ -8,7 +8,7 @@ afterEach(() => {
   for (const server of servers.splice(0)) server.close();
 });
 
-/** An HTTP server on a port of its own; resolves with its origin. */
+/** An HTTP server on its own port; resolves with its origin. */
 function serve(answer: (request: IncomingMessage, response: ServerResponse) => void): Promise<string> {
   const server = createServer((request, response) => {
     request.resume().on("end", () => answer(request, response));
@@ -44,7 +44,7 @@ it.each([301, 302, 303, 307, 308])(
     });
     expect(await endAt(`${endpoint}/v1`)).toEqual({
       status: "failed",
-      error: `the endpoint redirects to ${other}, and the conversation is not sent to another origin; if you trust it, give its address with --base-url`,
+      error: `the endpoint redirects to ${other}, and the conversation is not sent to another origin; if you trust it, pass its address with --base-url`,
       retry: false,
       isForAll: true,
     });
@@ -64,10 +64,10 @@ it("a redirect within the origin is followed if it repeats the request, with the
 });
 
 it.each([
-  [302, "the endpoint answered 302 with a redirect to /v1/responses; give its final address with --base-url"],
+  [302, "the endpoint answered 302 with a redirect to /v1/responses; pass its final address with --base-url"],
   [
     307,
-    "the endpoint answered 307 with a redirect to /v1/responses, after 5 others; give its final address with --base-url",
+    "the endpoint answered 307 with a redirect to /v1/responses, after 5 others; pass its final address with --base-url",
   ],
 ])("a redirect with %i that leads nowhere is an error with the remedy", async (status, error) => {
   const endpoint = await serve((_request, response) => {

@@ -1,10 +1,9 @@
 import type { Agent, Dispatcher } from "undici";
 import { formatDuration } from "../../../base/duration.ts";
-import { AnswerError } from "./answer-error.ts";
-import { RedirectError, RefusedError } from "./refused-error.ts";
+import { AnswerError, RedirectError, RefusedError } from "./failed-request.ts";
 import { member, text } from "./turn-end.ts";
 
-/** Where requests go. */
+/** Address and options of requests. */
 export interface EndpointOptions {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
@@ -16,11 +15,11 @@ const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 /** Redirects that repeat the request as it is. Others would make it a GET without the conversation. */
 const REPEATING = new Set([307, 308]);
 const MAX_REDIRECTS = 5;
-/** Of the body of a refusal. */
+/** Limit for the body of a refusal. */
 const MAX_REFUSAL_BYTES = 64 * 1024;
 const SILENT = new Set(["UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT"]);
 
-/** An HTTP endpoint that is asked with POST, and answers with a stream. */
+/** An HTTP endpoint that takes POST requests, and answers with a stream. */
 export class Endpoint {
   readonly #options: EndpointOptions;
   #client: Promise<HttpClient> | undefined;
@@ -32,8 +31,8 @@ export class Endpoint {
   }
 
   /**
-   * Sends a request, and yields the bytes of the answer. Follows redirects within the origin only: who gets a
-   * conversation is for its user to decide.
+   * Sends a request, and yields the bytes of the answer. Follows redirects only within the origin: the user decides who
+   * gets a conversation.
    */
   async *post(body: string, signal: AbortSignal): AsyncGenerator<Uint8Array> {
     const { idleMs } = this.#options;
@@ -60,7 +59,7 @@ export class Endpoint {
       const { location } = response.headers;
       if (REDIRECTS.has(response.statusCode) && typeof location === "string") {
         response.body.on("error", () => {}).destroy();
-        url = redirected(url, { status: response.statusCode, location, followed });
+        url = redirected(url, location, response.statusCode, followed);
       } else if (response.statusCode >= 300) throw await refusal(response);
       else return response;
     }
@@ -75,23 +74,16 @@ export class Endpoint {
   }
 }
 
-/** Where a redirect leads. Throws if it must not be followed. */
-function redirected(
-  from: URL,
-  {
-    status,
-    location,
-    followed,
-  }: { readonly status: number; readonly location: string; readonly followed: number },
-): URL {
+/** Target of a redirect. Throws if it must not be followed. */
+function redirected(from: URL, location: string, status: number, followed: number): URL {
   const target = URL.canParse(location, from.href) ? new URL(location, from) : undefined;
   if (target?.origin !== from.origin)
     throw new RedirectError(
-      `the endpoint redirects to ${target?.origin ?? "an invalid address"}, and the conversation is not sent to another origin; if you trust it, give its address with --base-url`,
+      `the endpoint redirects to ${target?.origin ?? "an invalid address"}, and the conversation is not sent to another origin; if you trust it, pass its address with --base-url`,
     );
   if (!REPEATING.has(status) || followed >= MAX_REDIRECTS)
     throw new RedirectError(
-      `the endpoint answered ${status} with a redirect to ${target.pathname}${followed < MAX_REDIRECTS ? "" : `, after ${followed} others`}; give its final address with --base-url`,
+      `the endpoint answered ${status} with a redirect to ${target.pathname}${followed < MAX_REDIRECTS ? "" : `, after ${followed} others`}; pass its final address with --base-url`,
     );
   return target;
 }
@@ -104,11 +96,7 @@ async function refusal({ statusCode, headers, body }: Dispatcher.ResponseData): 
   } catch {
     // Whatever stands between this program and the endpoint may answer with a page.
   }
-  return new RefusedError(text(error, "message") ?? said, {
-    status: statusCode,
-    headers,
-    code: text(error, "code"),
-  });
+  return new RefusedError(text(error, "message") ?? said, statusCode, headers, text(error, "code"));
 }
 
 async function beginningOf(body: AsyncIterable<Uint8Array>): Promise<string> {

@@ -1,18 +1,18 @@
 import { createParser } from "eventsource-parser";
 import { parseJson } from "../../../protocol/json-scan.ts";
-import { AnswerError } from "./answer-error.ts";
+import { AnswerError } from "./failed-request.ts";
 
-/** How long an answer may be. */
+/** Maximum sizes of an answer. */
 export interface AnswerSizes {
   readonly maxBytes: number;
-  /** For one event, whole or not. */
+  /** For one event, complete or not. */
   readonly maxEventCharacters: number;
 }
 
 /** Some endpoints end a stream with this text, which is not JSON. */
 const DONE = "[DONE]";
 
-/** Reads the JSON values of a stream of server-sent events. Throws an AnswerError at what is too long or not JSON. */
+/** Reads the JSON values of a stream of server-sent events. Throws an AnswerError for anything too long or not JSON. */
 export async function* readEvents(
   chunks: AsyncIterable<Uint8Array>,
   { maxBytes, maxEventCharacters }: AnswerSizes,

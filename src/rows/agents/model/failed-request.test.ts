@@ -1,9 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { failedRequest } from "./failed-request.ts";
-import { RefusedError } from "./refused-error.ts";
+import { failedRequest, RefusedError } from "./failed-request.ts";
 
 const refusal = (status: number, headers: Record<string, string> = {}, code?: string) =>
-  failedRequest(new RefusedError("no", { status, headers, code }));
+  failedRequest(new RefusedError("no", status, headers, code));
 
 describe("a refused request", () => {
   it.each([408, 409, 429, 500, 502, 503])("may be repeated after %i", (status) => {

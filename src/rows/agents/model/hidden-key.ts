@@ -3,12 +3,12 @@ const MIN_CHARACTERS = 8;
 /** Stands for the key wherever an endpoint repeats it. */
 const REDACTED = "[key]";
 
-/** Whether a key must not be seen. */
+/** Whether a key must be hidden. */
 export function isSecret(key: string): boolean {
   return key.length >= MIN_CHARACTERS;
 }
 
-/** Takes a key out of what an endpoint says. */
+/** Removes a key from an endpoint's text. */
 export class HiddenKey {
   /** The key as it is, in JSON, and in JSON that is text in JSON: the longest first. */
   readonly #forms: readonly string[];

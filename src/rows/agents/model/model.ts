@@ -3,7 +3,7 @@ import type { ToolDefinition } from "../../../client/tools/definitions.ts";
 /** Tokens that a model has counted. */
 export interface Tokens {
   readonly input: number;
-  /** Of the input, those that the model had in its cache. */
+  /** The part of the input that the model had cached. */
   readonly cached: number;
   readonly output: number;
   readonly total: number;
@@ -20,24 +20,24 @@ export interface ModelToolCall {
 /** A part of the conversation, in the form of the Responses API. */
 export type ConversationItem = { readonly type: string; readonly [member: string]: unknown };
 
-/** What a model is asked. */
+/** A request to a model. */
 export interface ModelRequest {
   readonly input: readonly ConversationItem[];
   readonly tools: readonly ToolDefinition[];
   /** False: the model may say something, but call no tool. */
   readonly mayCallTools: boolean;
-  /** How often a failed request is repeated, at most. Default: that of the model. */
+  /** Maximum number of repeats of a failed request. Default: the model's. */
   readonly retries?: number;
   readonly signal: AbortSignal;
   /** Called while the model answers. */
   readonly onEvent?: (event: ModelEvent) => void;
 }
 
-/** What happens while a model answers. */
+/** Events while a model answers. */
 export type ModelEvent =
-  /** It says something. Each message ends with a line break. */
+  /** The model's text. Each message ends with a line break. */
   | { readonly type: "text"; readonly text: string }
-  /** A request failed, and is repeated after a pause. What was said so far is said again. */
+  /** A request failed, and is repeated after a pause. The text so far is produced again. */
   | { readonly type: "retry"; readonly error: string; readonly delayMs: number };
 
 /** How a turn of a model ended. */
@@ -56,17 +56,17 @@ export type TurnEnd =
 /** One turn of a model. */
 export interface ModelTurn {
   readonly end: TurnEnd;
-  /** What to add to the conversation. */
+  /** Items to add to the conversation. */
   readonly items: readonly ConversationItem[];
   readonly calls: readonly ModelToolCall[];
-  /** What the model said, if anything. */
+  /** The model's text, if any. */
   readonly text: string;
   readonly tokens: Tokens;
 }
 
 /** A language model. */
 export interface Model {
-  /** Asks for one turn. Rejects only with the reason of the signal. */
+  /** Asks for one turn. Rejects only with the signal's reason. */
   respond(request: ModelRequest): Promise<ModelTurn>;
 }
 

@@ -1,5 +1,4 @@
 import {
-  addTokens,
   type ConversationItem,
   type ModelToolCall,
   type ModelTurn,
@@ -10,7 +9,7 @@ import {
 import type { SpokenText } from "./spoken-text.ts";
 import { member, responseIdOf, text, turnEndOf } from "./turn-end.ts";
 
-/** A model that asks for more tools at once than this has lost its way. */
+/** A model that requests more tools at once has lost its way. */
 const MAX_ITEMS = 256;
 /** A stream has about one event per token. */
 const MAX_EVENTS = 200_000;
@@ -37,7 +36,7 @@ export async function readTurn(
     const type = text(event, "type");
     if (type === "response.created") responseId ??= responseIdOf(event);
     if (type === "response.output_text.delta") spoken?.add(text(event, "delta") ?? "");
-    const end = turnEndOf(event, { responseId });
+    const end = turnEndOf(event, responseId);
     if (end !== undefined) {
       const response = member(event, "response");
       if (items.length === 0) for (const item of outputOf(response)) add(item);
@@ -104,11 +103,11 @@ function tokensOf(usage: unknown): Tokens {
   const [input, output] = [count(usage, "input_tokens"), count(usage, "output_tokens")];
   const total = count(usage, "total_tokens");
   const cached = count(member(usage, "input_tokens_details"), "cached_tokens");
-  return addTokens(NO_TOKENS, { input, cached, output, total: total === 0 ? input + output : total });
+  return { input, cached, output, total: total === 0 ? input + output : total };
 }
 
 /** A negative or broken figure must not give tokens back. */
 function count(value: unknown, name: string): number {
-  const found = member(value, name);
-  return typeof found === "number" && Number.isSafeInteger(found) && found > 0 ? found : 0;
+  const figure = member(value, name);
+  return typeof figure === "number" && Number.isSafeInteger(figure) && figure > 0 ? figure : 0;
 }

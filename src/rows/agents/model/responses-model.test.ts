@@ -131,7 +131,7 @@ describe("a failure says what happened:", () => {
     [
       "an error without a text",
       (response) => response.writeHead(400).end(),
-      { error: "the endpoint answered 400: nothing else", retry: false },
+      { error: "the endpoint answered 400: no message", retry: false },
     ],
     [
       "an error whose text is cut off",

@@ -1,6 +1,7 @@
-import { UsageError } from "../../../base/errors.ts";
-import { pause } from "../../../base/deadlines.ts";
+import { onAbort, pause } from "../../../base/deadlines.ts";
+import { defined } from "../../../base/defined.ts";
 import { formatDuration } from "../../../base/duration.ts";
+import { UsageError } from "../../../base/errors.ts";
 import { Endpoint } from "./endpoint.ts";
 import { readEvents } from "./event-stream.ts";
 import { type FailedRequest, failedRequest } from "./failed-request.ts";
@@ -17,11 +18,11 @@ export interface ResponsesModelOptions {
   readonly baseUrl?: string;
   /** Sent as a bearer token. Default: none, for an endpoint that needs none. */
   readonly apiKey?: string;
-  /** How hard a model thinks that can: `low`, `medium`, `high`. Default: the endpoint decides. */
+  /** Reasoning effort of models that support it: `low`, `medium`, `high`. Default: the endpoint decides. */
   readonly reasoningEffort?: string;
   /** Maximum output of a turn. Default: the endpoint decides. */
   readonly maxOutputTokens?: number;
-  /** How often a request that failed for a passing reason is repeated. Default: 4. */
+  /** Maximum number of repeats after a transient failure. Default: 4. */
   readonly retries?: number;
   /** First pause before a repetition, doubled each time up to 30 s. Default: 500 ms. */
   readonly retryDelayMs?: number;
@@ -85,9 +86,7 @@ class ResponsesModel implements Model {
 
   async #try(request: ModelRequest): Promise<ModelTurn & { readonly retryAfterMs?: number }> {
     const limit = new AbortController();
-    const abort = (): void => limit.abort(request.signal.reason);
-    if (request.signal.aborted) abort();
-    else request.signal.addEventListener("abort", abort, { once: true });
+    const unlink = onAbort(request.signal, (reason) => limit.abort(reason));
     const spoken = new SpokenText((text) =>
       request.onEvent?.({ type: "text", text: this.#key.inText(text) }),
     );
@@ -101,7 +100,7 @@ class ResponsesModel implements Model {
       return failedTurn({ error: this.#key.inText(said), ...failed });
     } finally {
       spoken.endMessage();
-      request.signal.removeEventListener("abort", abort);
+      unlink();
       // Ends the connection of an answer that was not read to its end.
       limit.abort();
     }
@@ -117,7 +116,7 @@ class ResponsesModel implements Model {
       stream: true,
       // The whole conversation is sent with every request, so that nothing has to be kept at the endpoint.
       store: false,
-      ...(maxOutputTokens === undefined ? {} : { max_output_tokens: maxOutputTokens }),
+      ...defined({ max_output_tokens: maxOutputTokens }),
       ...(reasoningEffort === undefined
         ? {}
         : { reasoning: { effort: reasoningEffort }, include: ["reasoning.encrypted_content"] }),
@@ -131,17 +130,11 @@ class ResponsesModel implements Model {
 }
 
 function failedTurn(
-  { error, retry, retryAfterMs, isForAll }: FailedRequest,
+  { retryAfterMs, ...failure }: FailedRequest,
   tokens = NO_TOKENS,
 ): ModelTurn & { readonly retryAfterMs?: number } {
-  return {
-    end: { status: "failed", error, retry, ...(isForAll === undefined ? {} : { isForAll }) },
-    items: [],
-    calls: [],
-    text: "",
-    tokens,
-    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
-  };
+  const end = { status: "failed", ...failure } as const;
+  return { end, items: [], calls: [], text: "", tokens, ...defined({ retryAfterMs }) };
 }
 
 function endpointOf({
@@ -166,10 +159,8 @@ function checkOptions({ model, baseUrl, apiKey, retries, maxOutputTokens }: Resp
   if (baseUrl !== undefined && !URL.canParse(baseUrl))
     throw new UsageError(`${baseUrl} is not a valid address`);
   if (baseUrl !== undefined && /^https?:\/\/[^/]*@/.test(baseUrl))
-    throw new UsageError(
-      "the address of the model must not contain a user or a password; give a key instead",
-    );
-  // A header cannot hold anything else, and the error of whoever tries would show it.
+    throw new UsageError("the address of the model must not contain a user or a password; use a key instead");
+  // A header cannot contain anything else, and the error of an attempt would reveal it.
   if (apiKey !== undefined && !/^[\x21-\x7e]+$/.test(apiKey))
     throw new UsageError("the key of the model must be printable ASCII without spaces");
   for (const [name, value, least] of [
@@ -177,5 +168,5 @@ function checkOptions({ model, baseUrl, apiKey, retries, maxOutputTokens }: Resp
     ["maxOutputTokens", maxOutputTokens, 1],
   ] as const)
     if (value !== undefined && (!Number.isSafeInteger(value) || value < least))
-      throw new UsageError(`${name} must be a whole number from ${least} on, not ${value}`);
+      throw new UsageError(`${name} must be a whole number of at least ${least}, not ${value}`);
 }

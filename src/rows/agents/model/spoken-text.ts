@@ -1,8 +1,8 @@
 const BLANKS = [" ", "\n", "\t"];
 
 /**
- * Passes on what a model says while it does: in whole words, because the key, which must be hidden, could arrive in parts.
- * An endpoint that sends messages only as a whole is passed on by message.
+ * Passes on a model's text as it arrives: in whole words, because the key, which must be hidden, could arrive in parts.
+ * If an endpoint sends only whole messages, they are passed on one by one.
  */
 export class SpokenText {
   readonly #emit: (text: string) => void;

@@ -1,11 +1,7 @@
-import { oneLine } from "./one-line.ts";
+import { shorten } from "../../../base/shorten.ts";
 import type { TurnEnd } from "./model.ts";
 
-/** Which turn is meant: a response, and the conversation that it belongs to, if the endpoint names one. */
-export interface OwnTurn {
-  readonly responseId: string | undefined;
-  readonly conversationId?: string;
-}
+const MAX_CHARACTERS = 300;
 
 /** Codes with which a turn fails although the same request may succeed later. */
 const PASSING = new Set([
@@ -20,16 +16,18 @@ const PASSING = new Set([
 export const OUT_OF_QUOTA = "insufficient_quota";
 
 /**
- * How this event of a stream ends a turn. Undefined if it does not, or if it is about the turn of somebody else: a
+ * How this event of a stream ends a turn. Undefined if it does not, or if it is about another response than ours: a
  * gateway may carry several on one connection.
  */
-export function turnEndOf(event: unknown, own: OwnTurn): TurnEnd | undefined {
+export function turnEndOf(event: unknown, ownId: string | undefined): TurnEnd | undefined {
   const type = text(event, "type");
   const error = member(event, "error");
   if (typeof error === "object" && error !== null) return brokenOff(error);
   if (type === "error") return failed(event);
   const response = member(event, "response");
-  if (response === undefined || isOfAnother(response, own)) return undefined;
+  if (response === undefined) return undefined;
+  const id = text(response, "id") ?? ownId;
+  if (ownId !== undefined && id !== ownId) return undefined;
   switch (type) {
     case "response.completed":
       return { status: "completed" };
@@ -48,15 +46,6 @@ export function turnEndOf(event: unknown, own: OwnTurn): TurnEnd | undefined {
 
 /** The id of the response that an event is about. */
 export const responseIdOf = (event: unknown): string | undefined => text(member(event, "response"), "id");
-
-function isOfAnother(response: unknown, { responseId, conversationId }: OwnTurn): boolean {
-  const id = text(response, "id");
-  const conversation = text(member(response, "conversation"), "id");
-  return (
-    (responseId !== undefined && id !== undefined && id !== responseId) ||
-    (conversationId !== undefined && conversation !== undefined && conversation !== conversationId)
-  );
-}
 
 /** The endpoint itself failed in the middle of its answer. */
 function brokenOff(error: object): TurnEnd {
@@ -84,6 +73,17 @@ export function member(value: unknown, name: string): unknown {
 
 /** A member that is text. */
 export function text(value: unknown, name: string): string | undefined {
-  const found = member(value, name);
-  return typeof found === "string" ? found : undefined;
+  const content = member(value, name);
+  return typeof content === "string" ? content : undefined;
+}
+
+/** An endpoint's text, as part of a one-line message. */
+export function oneLine(said: string): string {
+  return shorten(
+    said
+      .slice(0, MAX_CHARACTERS * 4)
+      .replace(/\s+/g, " ")
+      .trim(),
+    MAX_CHARACTERS,
+  );
 }

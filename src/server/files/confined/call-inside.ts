@@ -25,7 +25,7 @@ export function contentsOf(
   return { name, bytes, release: () => attachment?.release() };
 }
 
-/** One call of a method inside; the policy stays outside. */
+/** One method call inside; the policy stays outside. */
 export async function callInside(
   { helper }: Confined,
   method: MethodName,

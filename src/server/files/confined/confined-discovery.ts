@@ -10,11 +10,10 @@ import type { ConfinedFilesOptions } from "./confined-files.ts";
 import type { FilePolicy } from "./file-policy.ts";
 
 type Root = Params<"capabilityRoots/discoverV1">["roots"][number];
-const METHOD = "capabilityRoots/discoverV1";
 /** More than one message can carry. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 
-type FoundRoots = Result<"capabilityRoots/discoverV1">;
+type DiscoveredRoots = Result<"capabilityRoots/discoverV1">;
 
 /** The same handlers, except that what has a policy is searched inside its sandbox. */
 export function confinedDiscoveryHandlers(
@@ -22,7 +21,11 @@ export function confinedDiscoveryHandlers(
   { locations, helpers, policyOf }: ConfinedFilesOptions,
 ) {
   /** A sandbox that fails concerns only the roots that are to be searched in it. */
-  const searchInside = async (client: FileClient, root: Root, policy: FilePolicy): Promise<FoundRoots> => {
+  const searchInside = async (
+    client: FileClient,
+    root: Root,
+    policy: FilePolicy,
+  ): Promise<DiscoveredRoots> => {
     const { id, path } = root;
     try {
       const answer = await helpers.use(client, policy, (inside) =>
@@ -45,16 +48,16 @@ export function confinedDiscoveryHandlers(
         checkPath(path, client, locations);
         return policyOf(sandbox, client);
       });
-      const found: FoundRoots["roots"] = [];
+      const discovered: DiscoveredRoots["roots"] = [];
       for (const [index, root] of params.roots.entries()) {
         const policy = policies[index];
         const { roots } =
           policy === undefined
             ? await direct["capabilityRoots/discoverV1"](client, { roots: [root] })
             : await searchInside(client, root, policy);
-        found.push(...roots);
+        discovered.push(...roots);
       }
-      return { roots: found };
+      return { roots: discovered };
     },
 
     "capabilities/discoverV2": async (client, params) => {
@@ -68,15 +71,15 @@ export function confinedDiscoveryHandlers(
 }
 
 /** Throws an error of the sandbox if it is not an answer. */
-function parsed(answer: Answer): FoundRoots {
+function parsed(answer: Answer): DiscoveredRoots {
   try {
     const text = answer instanceof JsonText ? answer.text : textOf(answer.parts);
-    const found = methods[METHOD].result.safeParse(parseJson(text).value);
-    if (found.success) return found.data;
+    const result = methods["capabilityRoots/discoverV1"].result.safeParse(parseJson(text).value);
+    if (result.success) return result.data;
   } catch (cause) {
     throw new CapabilityError("OS_ERROR", `fs sandbox helper failed: ${messageOf(cause)}`, { cause });
   }
-  throw new CapabilityError("OS_ERROR", "fs sandbox helper failed: it sent roots that are none");
+  throw new CapabilityError("OS_ERROR", "fs sandbox helper failed: it sent invalid roots");
 }
 
 function textOf(parts: readonly Uint8Array[]): string {

@@ -1,18 +1,18 @@
 import { invalidParams } from "../../wire/refusals.ts";
 import type { RpcError } from "../../../base/errors.ts";
 import { readPlainFile, readPlainMetadata } from "../../../capabilities/files/plain-file.ts";
-import type { MethodName, Params } from "../../../protocol/index.ts";
+import type { MethodName } from "../../../protocol/index.ts";
 import type { SandboxContext } from "../../../protocol/sandbox.ts";
 import type { Attachment } from "../../../rpc/incoming-request.ts";
 import { DeferredAnswer } from "../../../rpc/deferred-answer.ts";
 import { JsonText } from "../../../rpc/json-text.ts";
 import type { FileClient } from "../file-client.ts";
-import { watchesOf } from "../file-watches.ts";
-import { handlesOf } from "../open-handles.ts";
+import { perClient } from "../../wire/per-client.ts";
+import { watchesOf } from "../watches.ts";
+import { handlesOf, noBase64 } from "../contents.ts";
 import type { Locations } from "../locations.ts";
 import type { fileHandlers } from "../file-handlers.ts";
 import { metadataOnWire } from "../entries.ts";
-import { noBase64 } from "../whole-files.ts";
 import { RpcCode } from "../../../protocol/errors.ts";
 import { type AnyParams, type Answer, callInside, type Contents, contentsOf } from "./call-inside.ts";
 import type { Confined, FileHelpers } from "./file-helpers.ts";
@@ -44,14 +44,23 @@ export function confinedFileHandlers(handlers: FileHandlers, options: ConfinedFi
   const wrapped = Object.entries(handlers as unknown as Record<string, AnyHandler>).map(
     ([method, direct]) => [method, confined.handler(method as MethodName, direct)],
   );
-  // Each handler takes and returns what the one under it does.
+  // Each handler has the parameters and result of the one it wraps.
   return Object.fromEntries(wrapped) as FileHandlers;
+}
+
+/** A request that is answered inside a sandbox. */
+interface ConfinedCall {
+  readonly client: FileClient;
+  readonly policy: FilePolicy;
+  readonly method: MethodName;
+  readonly params: AnyParams;
+  readonly attachment: Attachment | undefined;
 }
 
 class ConfinedFiles {
   readonly #options: ConfinedFilesOptions;
-  /** Where a handle of a client is open. */
-  readonly #handles = new WeakMap<FileClient, Map<string, Confined>>();
+  /** The helper in which a client's handle is open. */
+  readonly #handlesOf = perClient<FileClient, Map<string, Confined>>(() => new Map());
   readonly #missing = new WeakMap<FileClient, Confined>();
 
   constructor(options: ConfinedFilesOptions) {
@@ -75,10 +84,9 @@ class ConfinedFiles {
       default:
         return (client, params, attachment) => {
           const policy = this.#policyOf(client, params);
-          return policy === undefined
-            ? direct(client, params, attachment)
-            : (this.#readPlain(client, policy, method, params) ??
-                this.#inside(client, policy, method, params, attachment));
+          if (policy === undefined) return direct(client, params, attachment);
+          const call = { client, policy, method, params, attachment };
+          return this.#readPlain(call) ?? this.#inside(call);
         };
     }
   }
@@ -90,8 +98,8 @@ class ConfinedFiles {
     return this.#options.policyOf(sandbox, client);
   }
 
-  /** Answers at once what needs no helper: what can be read by everybody who may read the disk. */
-  #readPlain(client: FileClient, policy: FilePolicy, method: MethodName, params: AnyParams): unknown {
+  /** Answers immediately what needs no helper: files that everyone who may read the disk can read. */
+  #readPlain({ client, policy, method, params }: ConfinedCall): unknown {
     if (method !== "fs/readFile" && method !== "fs/getMetadata") return undefined;
     if (params["followSymlinks"] === false || !policy.readsDisk) return undefined;
     const { path, followSymlinks } = this.#options.locations
@@ -101,67 +109,45 @@ class ConfinedFiles {
     if (!followSymlinks) return undefined;
     const mayRead = (realPath: string): boolean => policy.isUnmasked(realPath);
     if (method === "fs/getMetadata") {
-      const found = readPlainMetadata(path, mayRead);
-      return found && metadataOnWire(found, params);
+      const metadata = readPlainMetadata(path, mayRead);
+      return metadata && metadataOnWire(metadata, params);
     }
     const contents = readPlainFile(path, mayRead);
     return contents && new JsonText(`{"dataBase64":"${contents.toString("base64")}"}`);
   }
 
-  #inside(
-    client: FileClient,
-    policy: FilePolicy,
-    method: MethodName,
-    params: AnyParams,
-    attachment: Attachment | undefined,
-  ): Promise<unknown> | DeferredAnswer<Answer> {
-    switch (method) {
+  #inside(call: ConfinedCall): Promise<unknown> | DeferredAnswer<Answer> {
+    switch (call.method) {
       case "fs/open":
       case "fs/openPart":
-        return this.#open(client, policy, method, params as Params<"fs/open" | "fs/openPart">);
+        return this.#open(call);
       case "fs/hash":
-        return new DeferredAnswer(this.#forward(client, policy, method, params));
+        return new DeferredAnswer(this.#forward(call));
       case "fs/watch":
-        return this.#watch(client, policy, params as Params<"fs/watch">);
+        return this.#watch(call);
       case "fs/watchMissing":
-        return this.#watchMissing(client, policy, params as Params<"fs/watchMissing">);
+        return this.#watchMissing(call);
       case "fs/writeFile":
-        return this.#forward(
-          client,
-          policy,
-          method,
-          params,
-          contentsOf(params, "dataBase64", attachment, noBase64),
-        );
+        return this.#forward(call, contentsOf(call.params, "dataBase64", call.attachment, noBase64));
       default:
-        return this.#forward(client, policy, method, params);
+        return this.#forward(call);
     }
   }
 
-  #forward(
-    client: FileClient,
-    policy: FilePolicy,
-    method: MethodName,
-    params: AnyParams,
-    body?: Contents,
-  ): Promise<Answer> {
-    return this.#use(client, policy, (inside) => callInside(inside, method, params, body));
+  #forward(call: ConfinedCall, body?: Contents): Promise<Answer> {
+    return this.#use(call, (inside) => callInside(inside, call.method, call.params, body));
   }
 
-  #use<T>(client: FileClient, policy: FilePolicy, work: (inside: Confined) => Promise<T>): Promise<T> {
+  #use<T>({ client, policy }: ConfinedCall, work: (inside: Confined) => Promise<T>): Promise<T> {
     return this.#options.helpers.use(client, policy, work);
   }
 
-  async #open(
-    client: FileClient,
-    policy: FilePolicy,
-    method: "fs/open" | "fs/openPart",
-    params: Params<"fs/open" | "fs/openPart">,
-  ): Promise<Answer> {
-    const { handleId } = params;
+  async #open(call: ConfinedCall): Promise<Answer> {
+    const { client, method, params } = call;
+    const handleId = String(params["handleId"]);
     handlesOf(client).reserve(handleId);
     try {
-      return await this.#use(client, policy, async (inside) => {
+      return await this.#use(call, async (inside) => {
         const answer = await callInside(inside, method, params);
         inside.handles.add(handleId);
         this.#handlesOf(client).set(handleId, inside);
@@ -205,10 +191,11 @@ class ConfinedFiles {
     });
   }
 
-  async #watch(client: FileClient, policy: FilePolicy, params: Params<"fs/watch">): Promise<unknown> {
-    const { watchId } = params;
+  async #watch(call: ConfinedCall): Promise<unknown> {
+    const { client, params } = call;
+    const watchId = String(params["watchId"]);
     await watchesOf(client).add(watchId, (notify) =>
-      this.#use(client, policy, async (inside) => {
+      this.#use(call, async (inside) => {
         // The first change may come before the answer.
         inside.watches.set(watchId, notify);
         try {
@@ -230,12 +217,9 @@ class ConfinedFiles {
     stopped.catch(() => {});
   }
 
-  async #watchMissing(
-    client: FileClient,
-    policy: FilePolicy,
-    params: Params<"fs/watchMissing">,
-  ): Promise<Answer> {
-    return this.#use(client, policy, async (inside) => {
+  #watchMissing(call: ConfinedCall): Promise<Answer> {
+    const { client, params } = call;
+    return this.#use(call, async (inside) => {
       const earlier = this.#missing.get(client);
       if (earlier !== undefined && earlier !== inside) {
         earlier.watchesMissing = false;
@@ -247,14 +231,5 @@ class ConfinedFiles {
       this.#missing.set(client, inside);
       return callInside(inside, "fs/watchMissing", params);
     });
-  }
-
-  #handlesOf(client: FileClient): Map<string, Confined> {
-    let found = this.#handles.get(client);
-    if (found === undefined) {
-      found = new Map();
-      this.#handles.set(client, found);
-    }
-    return found;
   }
 }

@@ -12,7 +12,7 @@ import { parseJson } from "../../../protocol/json-scan.ts";
 import { fromWire } from "../../../rpc/error-wire.ts";
 import { JsonText, JsonParts } from "../../../rpc/json-text.ts";
 import type { FileClient } from "../file-client.ts";
-import { type Frame, type FrameHead, FrameReader, writeFrame } from "../../wire/frames.ts";
+import { type Frame, type FrameHead, readFrames, writeFrame } from "../../wire/frames.ts";
 import {
   checkNotification,
   type HelperCall,
@@ -25,16 +25,16 @@ import {
 const SHORT_ANSWER_BYTES = 16 * 1024;
 /** Above this size, a frame waits for room in the client's budget. */
 const LARGE_BYTES = 64 * 1024;
-/** More than the longest notification has, with as many paths as it may have. */
-const MAX_TOLD_BYTES = 16 * 1024 * 1024;
+/** More than the longest notification, with the maximum number of paths. */
+const MAX_NOTIFICATION_BYTES = 16 * 1024 * 1024;
 const MAX_STDERR_CHARACTERS = 2_000;
 /** Time to read its last words when it has ended. */
 const LAST_WORDS_MS = 500;
 /** Time from the start to the first sign of life. */
 const START_TIMEOUT_MS = 10_000;
-/** Time that an ended helper has to finish what it was asked for. */
+/** Time that an ended helper has to finish pending calls. */
 const FINISH_MS = 5_000;
-/** Its event loop is blocked only while a file system does not answer. */
+/** Its event loop blocks only while a file system does not respond. */
 const LIFE: LifeTimes = { askMs: 1_000, silenceMs: 20_000 };
 
 type Answer = JsonText | JsonParts;
@@ -51,8 +51,8 @@ export interface HelperOptions {
 }
 
 /**
- * A program that answers file calls inside a sandbox. It belongs to one connection. What it says is trusted no more than
- * what the client says: it reads what the client tells it to.
+ * A program that answers file calls inside a sandbox. It belongs to one connection. It is trusted no more than the
+ * client, because it reads what the client chooses.
  */
 export class FileHelper {
   readonly #options: HelperOptions;
@@ -63,10 +63,9 @@ export class FileHelper {
   #nextId = 1;
   #pid: number | undefined;
   #input: Socket | undefined;
+  #output: Socket | undefined;
   #life: LifeWatch | undefined;
-  #received = 0;
   #isReady = false;
-  #isWaiting = false;
   #stderr = "";
   /** Why it is of no use any more. */
   #failure: CapabilityError | undefined;
@@ -111,7 +110,7 @@ export class FileHelper {
     }
   }
 
-  /** For a helper that is ready. Rejects with the error of the call, or because the helper is gone. */
+  /** For a helper that is ready. Rejects with the call's error, or because the helper is gone. */
   async call(call: HelperCall, bytes: readonly Uint8Array[]): Promise<Answer> {
     const id = this.#nextId;
     this.#nextId = id === 0xffff_ffff ? 1 : id + 1;
@@ -127,7 +126,7 @@ export class FileHelper {
     }
   }
 
-  /** It finishes what it was asked for, without reporting it. */
+  /** It finishes pending calls without reporting results. */
   end(): void {
     if (this.#failure !== undefined) return;
     this.#setFailure(new CapabilityError("OS_ERROR", "the sandbox of this file call has ended"));
@@ -142,34 +141,16 @@ export class FileHelper {
     const output = new Socket({ fd: stdout, readable: true, writable: false });
     const errors = new Socket({ fd: stderr, readable: true, writable: false });
     this.#input = input;
-    // Its exit is what matters, and follows.
+    this.#output = output;
+    // Its exit follows, and that is what matters.
     for (const stream of [input, output, errors]) stream.on("error", () => {});
     errors.setEncoding("utf8").on("data", (text: string) => {
       this.#stderr = (this.#stderr + text).slice(-MAX_STDERR_CHARACTERS);
     });
-    const reader = new FrameReader({
-      frame: (frame) => this.#take(frame),
-      admit: (head) => this.#admit(head),
-    });
-    output.on("data", (chunk: Buffer) => {
-      this.#received += 1;
-      try {
-        const waiting = reader.read(chunk);
-        if (waiting === undefined) return;
-        output.pause();
-        this.#isWaiting = true;
-        waiting.then(
-          () => {
-            this.#isWaiting = false;
-            output.resume();
-          },
-          (error: unknown) => this.#fail(messageOf(error)),
-        );
-      } catch (error) {
-        this.#fail(messageOf(error));
-      }
-    });
-    // It may have been given up meanwhile.
+    readFrames(output, { frame: (frame) => this.#take(frame), admit: (head) => this.#admit(head) }, (error) =>
+      this.#fail(messageOf(error)),
+    );
+    // It may have been abandoned in the meantime.
     if (this.#failure === undefined)
       writeFrame(input, "ready", { text: JSON.stringify(this.#options.settings) });
     else this.#kill();
@@ -202,7 +183,7 @@ export class FileHelper {
     return undefined;
   }
 
-  /** A second answer to the same call is one that nobody waits for. */
+  /** A second answer to the same call is unexpected. */
   #answered(id: number): Deferred<Answer> | undefined {
     const call = this.#calls.get(id);
     if (call === undefined) this.#release(id);
@@ -228,11 +209,11 @@ export class FileHelper {
     this.#life = new LifeWatch(
       {
         signs: () => ({
-          received: this.#received,
+          received: this.#output!.bytesRead,
           sent: this.#input!.bytesWritten - this.#input!.writableLength,
           queued: this.#input!.writableLength,
         }),
-        isReading: () => this.#calls.size > 0 && !this.#isWaiting,
+        isReading: () => this.#calls.size > 0 && !this.#output!.isPaused(),
         ask: () => writeFrame(this.#input!, "ping"),
         lost: () => this.#fail(`it has been silent for ${formatDuration(life.silenceMs)}`),
       },
@@ -245,7 +226,8 @@ export class FileHelper {
   #admit({ kind, id, length }: FrameHead): Promise<void> | undefined {
     if (!this.#isExpected(kind, id)) throw new Error(`it sent an unexpected ${kind}`);
     if (length <= LARGE_BYTES) return undefined;
-    if (kind !== "result" && length > MAX_TOLD_BYTES) throw new Error(`it sent a ${kind} of ${length} bytes`);
+    if (kind !== "result" && length > MAX_NOTIFICATION_BYTES)
+      throw new Error(`it sent a ${kind} of ${length} bytes`);
     const held = this.#options.client.budget.open();
     this.#granted.set(id, held);
     return held.grow(length);
@@ -257,7 +239,7 @@ export class FileHelper {
         return id === 0 && !this.#isReady;
       case "result":
       case "failure":
-        // What was asked before the end is still carried out, but nobody gets the answer.
+        // Calls from before the end are still carried out, but their answers are dropped.
         return this.#calls.has(id) || this.#failure !== undefined;
       case "notification":
       case "pong":
@@ -286,7 +268,7 @@ export class FileHelper {
     for (const call of this.#calls.values()) call.reject(failure);
   }
 
-  /** Its sandbox ends with it, whatever runs inside. */
+  /** Its sandbox ends with it, with everything inside. */
   #kill(): void {
     if (this.#pid !== undefined) process.kill(this.#pid, "SIGKILL");
   }

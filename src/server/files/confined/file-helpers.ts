@@ -1,8 +1,9 @@
 import { CapabilityError } from "../../../base/errors.ts";
 import { type FileView, sameView } from "../../../capabilities/sandbox/view/file-view.ts";
 import type { OwnProcess, ProcessStarter } from "../../../capabilities/process/process-starter.ts";
+import { perClient } from "../../wire/per-client.ts";
 import type { FileClient } from "../file-client.ts";
-import type { NotifyChange } from "../file-watches.ts";
+import type { NotifyChange } from "../watches.ts";
 import { FileHelper } from "./file-helper.ts";
 import type { FilePolicy } from "./file-policy.ts";
 import { type HelperProgram, helperProgram } from "./helper-program.ts";
@@ -39,19 +40,23 @@ interface Entry extends Confined {
   users: number;
   usedAt: number;
   timer: NodeJS.Timeout | undefined;
-  /** It no longer shows what its policy gives. */
+  /** Whether its view is outdated. */
   isOld: boolean;
 }
 
 /**
- * The helpers of a server. One serves the calls of one connection under one policy, as long as the policy gives the same
- * view: what was created since the start of a helper may be readable in it although the policy hides it.
+ * The helpers of a server. One serves the calls of one connection under one policy, as long as the policy gives the
+ * same view: files created since a helper's start may be readable in it although the policy hides them.
  */
 export class FileHelpers {
   readonly #options: FileHelpersOptions;
   readonly #entries = new Set<Entry>();
-  readonly #ofClient = new WeakMap<FileClient, Set<Entry>>();
-
+  readonly #entriesOf = perClient<FileClient, Set<Entry>>(
+    () => new Set(),
+    (entries) => {
+      for (const { helper } of entries) helper.end();
+    },
+  );
   #program: HelperProgram | undefined;
 
   constructor(options: FileHelpersOptions) {
@@ -158,21 +163,6 @@ export class FileHelpers {
     });
   }
 
-  #entriesOf(client: FileClient): Set<Entry> {
-    const known = this.#ofClient.get(client);
-    if (known !== undefined) return known;
-    const created = new Set<Entry>();
-    this.#ofClient.set(client, created);
-    client.signal.addEventListener(
-      "abort",
-      () => {
-        for (const { helper } of created) helper.end();
-      },
-      { once: true },
-    );
-    return created;
-  }
-
   /** Ends the helper that has been unused for longest. Throws if there are too many, and all of them are in use. */
   #makeRoom(own: ReadonlySet<Entry>): void {
     if (own.size >= MAX_PER_CONNECTION) this.#endOldest(own, "this connection");
@@ -188,7 +178,7 @@ export class FileHelpers {
     if (oldest === undefined)
       throw new CapabilityError(
         "LIMIT_REACHED",
-        `${whose} has ${entries.size} sandboxes for files, and all of them are in use: close file handles or watches`,
+        `${whose} has ${entries.size} file sandboxes, all of them in use: close file handles or watches`,
       );
     this.#end(oldest);
   }
@@ -215,7 +205,7 @@ export class FileHelpers {
   #forget(entry: Entry): void {
     entry.isOld = true;
     this.#entries.delete(entry);
-    this.#ofClient.get(entry.client)?.delete(entry);
+    this.#entriesOf(entry.client).delete(entry);
     clearTimeout(entry.timer);
   }
 }
@@ -226,7 +216,7 @@ class ReplacedError extends CapabilityError {
   }
 }
 
-/** Passes on what a helper reports by itself: changes of what it watches. */
+/** Forwards a helper's notifications: changes of what it watches. */
 function relay(
   client: FileClient,
   confined: Confined,

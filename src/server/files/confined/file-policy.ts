@@ -1,6 +1,7 @@
 import { CapabilityError } from "../../../base/errors.ts";
 import type { FileView } from "../../../capabilities/sandbox/view/file-view.ts";
 import {
+  type FileRules,
   ruleSets,
   type SandboxPolicy,
   SandboxRefusal,
@@ -10,7 +11,6 @@ import { viewInTurns } from "../../../capabilities/sandbox/view/view-of.ts";
 import type { SandboxContext } from "../../../protocol/sandbox.ts";
 import type { Rights } from "../../access/rights.ts";
 import { countPaths } from "../../sandbox/sandbox-context.ts";
-import { confinesFiles, coversDisk } from "./confines-files.ts";
 
 /** Contexts that are remembered, and their size: clients repeat theirs with every call. */
 const MAX_RECENT = 32;
@@ -26,21 +26,21 @@ type PolicyOf<Policy> = (
 export function filePolicies(policyOf: PolicyOf<SandboxPolicy>, files: ServerFiles): PolicyOf<FilePolicy> {
   const recentOf = new WeakMap<Rights, Map<string, FilePolicy | undefined>>();
   return (context, client) => {
-    const find = (): FilePolicy | undefined => filePolicy(policyOf(context, client), files);
-    if (context === null || context === undefined || countPaths(context) > MAX_CONTEXT_PATHS) return find();
+    const create = (): FilePolicy | undefined => filePolicy(policyOf(context, client), files);
+    if (context === null || context === undefined || countPaths(context) > MAX_CONTEXT_PATHS) return create();
     const text = JSON.stringify(context);
-    if (text.length > MAX_CONTEXT_LENGTH) return find();
+    if (text.length > MAX_CONTEXT_LENGTH) return create();
     const recent = recentOf.get(client.rights) ?? new Map<string, FilePolicy | undefined>();
     recentOf.set(client.rights, recent);
     if (recent.has(text)) return recent.get(text);
-    const found = find();
+    const policy = create();
     if (recent.size === MAX_RECENT) recent.clear();
-    recent.set(text, found);
-    return found;
+    recent.set(text, policy);
+    return policy;
   };
 }
 
-/** Undefined if there is nothing to enforce. */
+/** Undefined if nothing needs to be enforced. */
 export function filePolicy(policy: SandboxPolicy | undefined, files: ServerFiles): FilePolicy | undefined {
   return policy !== undefined && confinesFiles(policy) ? new FilePolicy(policy, files) : undefined;
 }
@@ -51,7 +51,7 @@ export class FilePolicy {
   readonly #files: ServerFiles;
   #key: string | undefined;
 
-  /** No policy shows the `files` of the server. */
+  /** Policies never show the server's `files`. */
   constructor(policy: SandboxPolicy, files: ServerFiles) {
     this.#policy = policy;
     this.#files = files;
@@ -63,12 +63,12 @@ export class FilePolicy {
     return this.#key;
   }
 
-  /** True if every path of the disk can be read, except what is masked. */
+  /** True if every path of the disk can be read, except for masked ones. */
   get readsDisk(): boolean {
     return ruleSets(this.#policy).every(({ rules }) => coversDisk(rules, ["read", "write"]));
   }
 
-  /** What it gives at this moment. */
+  /** The current view. */
   async view(): Promise<FileView> {
     try {
       return await viewInTurns(this.#policy, { files: this.#files });
@@ -82,4 +82,17 @@ export class FilePolicy {
   isUnmasked(path: string): boolean {
     return !isHidden(path, this.#files);
   }
+}
+
+/** False for a policy that leaves everything writable, so that nothing needs to be enforced. */
+function confinesFiles(policy: SandboxPolicy): boolean {
+  return !ruleSets(policy).every(({ rules }) => coversDisk(rules, ["write"]));
+}
+
+/** Whether every path has one of these accesses. */
+function coversDisk(rules: FileRules["rules"], accesses: readonly string[]): boolean {
+  return (
+    rules.every(({ kind, access }) => kind === "path" && accesses.includes(access)) &&
+    rules.some((rule) => rule.kind === "path" && rule.path === "/")
+  );
 }

@@ -2,9 +2,11 @@ import { lstatSync } from "node:fs";
 import { type NotificationParams, notifications } from "../../../protocol/index.ts";
 import type { ServerLimits } from "../../settings/limits.ts";
 
-/** What a helper needs to know before its first call. */
+/** Settings that a helper needs before its first call. */
 export interface HelperSettings {
-  /** The roots of the client or of the server, if there are any; those that the sandbox hides are out of reach anyway. */
+  /**
+   * The roots of the client or of the server, if there are any; those that the sandbox hides are out of reach anyway.
+   */
   readonly fsRoots: readonly string[] | undefined;
   /** Paths whose identity the helper reports. */
   readonly mounts: readonly string[];
@@ -21,28 +23,28 @@ export interface HelperReady {
 export interface HelperCall {
   readonly method: string;
   readonly params: unknown;
-  /** Whether bytes follow, which are the contents that the parameters leave out. */
+  /** Whether bytes follow, the contents that the parameters leave out. */
   readonly attached: boolean;
 }
 
-/** What a helper reports by itself. */
+/** A helper's notification. */
 export type HelperNotification = {
-  [N in (typeof TOLD)[number]]: { readonly method: N; readonly params: NotificationParams<N> };
-}[(typeof TOLD)[number]];
+  [N in (typeof NOTIFICATIONS)[number]]: { readonly method: N; readonly params: NotificationParams<N> };
+}[(typeof NOTIFICATIONS)[number]];
 
-const TOLD = ["fs/watch/changed", "fs/missingChanged"] as const;
+const NOTIFICATIONS = ["fs/watch/changed", "fs/missingChanged"] as const;
 
 /** Throws for anything else. */
 export function checkNotification(notification: unknown): HelperNotification {
   const { method, params } = (notification ?? {}) as Record<string, unknown>;
-  const known = TOLD.find((name) => name === method);
+  const known = NOTIFICATIONS.find((name) => name === method);
   if (known === undefined || !notifications[known].params.safeParse(params).success)
-    throw new Error("it sent a notification of its own making");
+    throw new Error("it sent an unknown notification");
   // The parameters were checked against the schema of the method.
   return { method: known, params } as HelperNotification;
 }
 
-/** What a path leads to: device and inode. Null if there is nothing, or it cannot be reached. */
+/** A path's target: device and inode. Null if it does not exist or cannot be reached. */
 export function identityOf(path: string): string | null {
   try {
     const { dev, ino } = lstatSync(path, { bigint: true });

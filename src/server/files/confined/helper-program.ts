@@ -1,11 +1,10 @@
 import { existsSync, realpathSync } from "node:fs";
 import { createRequire } from "node:module";
 import { basename, dirname } from "node:path";
-import { CapabilityError } from "../../../base/errors.ts";
-import { findBundle } from "../../wire/own-bundle.ts";
+import { requireBundle } from "../../wire/own-bundle.ts";
 
-/** Where the parts of the helper are inside: below /dev, which exists in every sandbox and shows nothing of the disk. */
-const PLACE = "/dev/.exec-server-files";
+/** Directory of the helper's parts inside: below /dev, which exists in every sandbox and shows nothing of the disk. */
+const DIRECTORY = "/dev/.exec-server-files";
 
 const BUNDLE = "sandbox-helper.js";
 const FFI_LIBRARY = "koffi";
@@ -14,7 +13,7 @@ const LOADER = /^ld-(?:linux|musl)[^/]*\.so/;
 /** A helper holds the pieces of one large answer at a time; its bytes are outside of V8's heap. */
 const NODE_OPTIONS = ["--max-old-space-size=192", "--max-semi-space-size=8"];
 
-/** How to start the helper in a sandbox, whatever that shows of the disk. */
+/** How to start the helper in a sandbox, regardless of what it shows of the disk. */
 export interface HelperProgram {
   readonly path: string;
   readonly argv: readonly string[];
@@ -29,22 +28,22 @@ export interface HelperProgram {
 export function helperProgram(): HelperProgram {
   const libraries = loadedLibraries();
   const loader = libraries.find((path) => LOADER.test(basename(path)));
-  const at = (name: string): string => `${PLACE}/${name}`;
+  const at = (name: string): string => `${DIRECTORY}/${name}`;
   const node = [at("node"), ...NODE_OPTIONS, at(BUNDLE)];
-  const argv = loader === undefined ? node : [at(basename(loader)), "--library-path", PLACE, ...node];
+  const argv = loader === undefined ? node : [at(basename(loader)), "--library-path", DIRECTORY, ...node];
   return {
     path: argv[0]!,
     argv,
     binds: [
       { from: realpathSync(process.execPath), to: at("node") },
       ...libraries.map((path) => ({ from: realpathSync(path), to: at(basename(path)) })),
-      { from: ownBundle(), to: at(BUNDLE) },
+      { from: requireBundle(BUNDLE, "the sandbox is unavailable for files"), to: at(BUNDLE) },
       ...ffiPackages().map(({ name, directory }) => ({ from: directory, to: at(`node_modules/${name}`) })),
     ],
   };
 }
 
-/** By the names under which the loader looks for them, which need not be the names of the files. */
+/** By the names under which the loader looks for them, which may differ from the file names. */
 function loadedLibraries(): string[] {
   const { sharedObjects } = reportWithoutNetwork();
   return sharedObjects.filter((path) => path.startsWith("/") && !path.endsWith(".node") && existsSync(path));
@@ -66,21 +65,12 @@ function reportWithoutNetwork(): { sharedObjects: readonly string[] } {
 function ffiPackages(): { name: string; directory: string }[] {
   const own = createRequire(import.meta.url);
   const main = own.resolve(FFI_LIBRARY);
-  const found = [{ name: FFI_LIBRARY, directory: dirname(main) }];
+  const packages = [{ name: FFI_LIBRARY, directory: dirname(main) }];
   const binary = `@koromix/koffi-${process.platform}-${process.arch}`;
   try {
-    found.push({ name: binary, directory: dirname(createRequire(main).resolve(binary)) });
+    packages.push({ name: binary, directory: dirname(createRequire(main).resolve(binary)) });
   } catch {
     // It was built on this machine, and is part of the library.
   }
-  return found;
-}
-
-function ownBundle(): string {
-  const found = findBundle(BUNDLE);
-  if (found !== undefined) return found;
-  throw new CapabilityError(
-    "UNSUPPORTED",
-    `the sandbox is unavailable for files: ${BUNDLE} is missing; build the package`,
-  );
+  return packages;
 }

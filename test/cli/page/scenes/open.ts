@@ -4,7 +4,7 @@ import type { Desk } from "../desk.ts";
 export async function open(desk: Desk): Promise<readonly string[]> {
   const terminal = await desk.terminal();
   await terminal.begin("exec-server open");
-  await terminal.shows("goes on");
+  await terminal.shows("keeps running");
   await terminal.press("C-c");
   await terminal.prompt();
   return [await terminal.screen()];

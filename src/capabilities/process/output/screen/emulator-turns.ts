@@ -1,6 +1,6 @@
 import { Fifo } from "../../../../base/fifo.ts";
 
-/** How long the server may be busy with all emulators before others get their turn. */
+/** How long all emulators together may block the server before others get a turn. */
 const TURN_MS = 2;
 /** The shortest delay of a timer. */
 const REST_MS = 1;
@@ -10,7 +10,7 @@ type Turn = (isOver: () => boolean) => void;
 const waiting = new Fifo<Turn>();
 let isScheduled = false;
 
-/** Calls `turn` when those that wait already have had theirs. However many emulators are busy, they share one turn. */
+/** Calls `turn` once all earlier waiters have had theirs. However many emulators are busy, they share one turn. */
 export function awaitTurn(turn: Turn): void {
   waiting.push(turn);
   if (isScheduled) return;

@@ -101,11 +101,11 @@ test("a turn is over after 2 ms, not before", async () => {
   onTestFinished(() => void vi.useRealTimers());
   const over = await new Promise<boolean[]>((resolve) =>
     awaitTurn((isOver) => {
-      const look = (ms: number): boolean => {
+      const setBudget = (ms: number): boolean => {
         vi.advanceTimersByTime(ms);
         return isOver();
       };
-      resolve([look(0), look(1), look(1)]);
+      resolve([setBudget(0), setBudget(1), setBudget(1)]);
     }),
   );
   expect(over).toEqual([false, false, true]);

@@ -5,25 +5,8 @@ import type { TerminalSize } from "../../../../native/spawn.ts";
 import { awaitTurn } from "./emulator-turns.ts";
 import { Unfinished } from "./unfinished.ts";
 
-/** How a cell looks. */
-export type Style = Pick<
-  IBufferCell,
-  | "isBold"
-  | "isDim"
-  | "isItalic"
-  | "isUnderline"
-  | "isBlink"
-  | "isInverse"
-  | "isInvisible"
-  | "isStrikethrough"
-  | "isOverline"
-  | "isFgRGB"
-  | "isFgPalette"
-  | "isBgRGB"
-  | "isBgPalette"
-  | "getFgColor"
-  | "getBgColor"
-> & {
+/** Appearance of a cell. */
+export type Style = Omit<IBufferCell, "getWidth" | "getChars" | "getCode"> & {
   /** Colour and flags. */
   readonly fg: number;
   readonly bg: number;
@@ -31,7 +14,7 @@ export type Style = Pick<
 
 export type Charset = Readonly<Record<string, string>> | undefined;
 
-/** What one of the two screens remembers besides its cells. */
+/** State that one of the two screens has besides its cells. */
 export interface ScreenMemory {
   readonly savedX: number;
   readonly savedY: number;
@@ -68,20 +51,20 @@ const GROUND = 0;
 /** A resize takes as long as some output, and a program that causes many has to wait for it alike. */
 const RESIZE_BYTES = 4 * 1024;
 /**
- * Titles, colours and links, which no screen contains. Without these handlers the emulator does not collect the strings,
- * each of which may have 10 MB, and neither splits them nor keeps a list of links.
+ * Titles, colours and links, which screens do not show. Without these handlers, the emulator collects the strings, each
+ * of which may have 10 MB, splits them and keeps a list of links.
  */
 const UNUSED_STRINGS = [0, 1, 2, 4, 8, 10, 11, 12, 104, 110, 111, 112];
 const STATUS_REQUEST = { intermediates: "$", final: "q" };
 
-type Cells = { readonly rows: number; readonly cols: number };
+type Cells = ReturnType<typeof boundedGrid>;
 
 type Task =
   | { readonly bytes: Uint8Array; start: number }
   | { readonly size: Cells }
   | { readonly inspect: () => Promise<void> };
 
-/** A terminal emulator that reads what it is given a little at a time, in order. */
+/** A terminal emulator that processes its input in order, a little at a time. */
 export class Emulator {
   readonly #headless: typeof import("@xterm/headless");
   readonly #tasks = new Fifo<Task>();
@@ -116,7 +99,7 @@ export class Emulator {
     return coreOf(this.#terminal);
   }
 
-  /** What it has read of a character or an escape sequence that is not complete. */
+  /** The bytes of an incomplete character or escape sequence. */
   get unfinished(): Uint8Array {
     return this.#unfinished.bytes;
   }
@@ -133,7 +116,7 @@ export class Emulator {
   /** The bytes are reused as soon as this returns, so they are copied. */
   write(bytes: Uint8Array): void {
     this.#unreadBytes += bytes.length;
-    // Not `slice`, which shares the memory of a Buffer.
+    // `slice` would share the memory of a Buffer.
     this.#tasks.push({ bytes: Buffer.from(bytes), start: 0 });
     this.#work();
   }
@@ -148,7 +131,8 @@ export class Emulator {
   }
 
   /**
-   * Calls `look` when everything written so far has been read, and nothing else. Nothing more is read until it is done.
+   * Calls `inspect` when exactly everything written so far has been processed. Nothing more is processed until it is
+   * done.
    */
   whenRead<T>(inspect: () => T | Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
@@ -181,9 +165,9 @@ export class Emulator {
     this.#progress();
   }
 
-  #wait(looked: Promise<void>): void {
+  #wait(inspected: Promise<void>): void {
     this.#busy = true;
-    void looked.then(() => {
+    void inspected.then(() => {
       this.#busy = false;
       this.#work();
     });
@@ -225,7 +209,7 @@ export class Emulator {
       ...size,
       scrollback: 0,
       allowProposedApi: true,
-      // It would report faults of programs on the console.
+      // It would log faults of programs to the console.
       logLevel: "off",
     });
     boundEmulator(terminal);

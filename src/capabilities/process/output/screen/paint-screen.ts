@@ -12,7 +12,7 @@ const CSI = `${ESC}[`;
 export async function paintScreen(emulator: Emulator): Promise<Uint8Array> {
   const { terminal, core } = emulator;
   const { active, normal, alternate } = terminal.buffer;
-  // Nothing may wrap or flicker meanwhile.
+  // Prevents wrapping and flicker while painting.
   const painted = [Buffer.from(`${CSI}?25l${CSI}?7l`), ...(await rowsOf(normal, terminal.rows))];
   if (active.type === "alternate") {
     // The cursor and its colours are saved on the way in, and restored when the program leaves.
@@ -35,7 +35,7 @@ function rowOf(buffer: IBuffer, row: number): string {
   const line = buffer.getLine(buffer.baseY + row);
   if (line === undefined) return "";
   let text = "";
-  /** Without the blanks at the end. */
+  /** Ignores trailing blanks. */
   let visible = 0;
   let style: Pick<Style, "fg" | "bg"> = { fg: 0, bg: 0 };
   const scratch = buffer.getNullCell();

@@ -11,7 +11,7 @@ const UNDERLINE_DETAILS = 0x1000_0000;
 
 /** A process's output without a process. */
 class FakeOutput {
-  readonly #log = new OutputLog({ maxBytes: 1024 * 1024, maxChunks: 10_000 });
+  readonly #log = new OutputLog({ maxRetainedBytes: 1024 * 1024, maxRetainedChunks: 10_000 });
   readonly #listeners = new Set<(event: ProcessEvent) => void>();
   readonly bytes: Buffer[] = [];
   pauses = 0;
@@ -220,7 +220,7 @@ function garbage(seed: number, length: number): Buffer {
   return Buffer.from(text);
 }
 
-test("whatever a program writes, cut anywhere, goes on as if it had been seen from the start", async () => {
+test("whatever a program writes, cut anywhere, continues as if it had been seen from the start", async () => {
   for (let seed = 1; seed <= 40; seed += 1) {
     const bytes = garbage(seed, 600);
     const cut = (seed * 37) % bytes.length;

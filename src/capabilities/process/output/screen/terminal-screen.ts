@@ -26,9 +26,9 @@ export interface Screen {
   readonly complete: boolean;
   /** First event that is not part of it. */
   readonly nextSeq: number;
-  /** Of the emulator, which does not grow beyond a bound. */
+  /** Size of the emulator, which is bounded. */
   readonly size: TerminalSize;
-  /** What makes an empty terminal show it; see `paintScreen`. */
+  /** Output that makes an empty terminal show it; see `paintScreen`. */
   readonly paint: Uint8Array | undefined;
 }
 
@@ -51,7 +51,7 @@ export class TerminalScreen {
   readonly #output: TerminalOutput;
   readonly #size: () => TerminalSize;
   #model: Promise<Model> | undefined;
-  /** What was left when the process ended. */
+  /** The screen when the process ended. */
   #last: Screen | undefined;
   #followed = false;
   #paused = false;
@@ -64,7 +64,7 @@ export class TerminalScreen {
   /** Reads all output from now on. */
   follow(): void {
     this.#followed = true;
-    // Until the emulator is loaded.
+    // Paused until the emulator is loaded.
     this.#pause();
     this.#model ??= this.#open();
   }
@@ -77,7 +77,7 @@ export class TerminalScreen {
     return emulator.whenRead(() => screenOf(emulator, { complete, nextSeq, paint }));
   }
 
-  /** The emulator that follows the output; it may be given up while it is awaited. */
+  /** The emulator that follows the output; it may be discarded while it is awaited. */
   async #current(): Promise<Model> {
     for (;;) {
       this.#model ??= this.#open();
@@ -116,7 +116,7 @@ export class TerminalScreen {
     this.#output.resumeOutput();
   }
 
-  /** Nothing will change any more, so the screen is enough. */
+  /** Nothing will change any more, so only the screen is kept. */
   #finish({ emulator, complete }: Model): void {
     const { nextSeq } = this.#output.state;
     void emulator.whenRead(async () => {
@@ -125,7 +125,7 @@ export class TerminalScreen {
     });
   }
 
-  /** Those who wait for the emulator still get its screen; it reads nothing more. */
+  /** Waiters still get the emulator's screen; it reads nothing more. */
   #giveUp(unlisten: () => void): void {
     unlisten();
     this.#model = undefined;

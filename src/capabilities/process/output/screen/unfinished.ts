@@ -4,7 +4,7 @@ const MAX_BYTES = 4 * 1024;
 const NOTHING = new Uint8Array(0);
 
 /**
- * The end of what an emulator has read, if it stopped within a character or an escape sequence: whoever continues from
+ * The end of an emulator's input, if it stopped within a character or an escape sequence: a reader that continues from
  * here needs these bytes first.
  */
 export class Unfinished {

@@ -9,7 +9,7 @@ export interface AnswerGroup {
 
 /** Output of all different answers that is kept. */
 const MAX_KEPT_BYTES = 64 * 1024 * 1024;
-/** What is kept of each stream of a further one. */
+/** Bytes kept of each stream of a further one. */
 const MAX_SHORT_BYTES = 4 * 1024;
 
 /** Collects answers, and keeps equal ones once. */
@@ -35,7 +35,7 @@ export class AnswerGroups {
     this.#groups.set(key, { names: [name], answer: kept });
   }
 
-  /** Those of most machines first; then in the order of the names. */
+  /** The largest groups first; then in the order of the names. */
   list(): AnswerGroup[] {
     const groups = [...this.#groups.values()].map(({ names, answer }) => ({
       names: names.toSorted(),

@@ -4,13 +4,13 @@ import type { Host } from "../../../../client/host/host.ts";
 import type { RemoteProcess } from "../../../../client/process/remote-process.ts";
 import type { StartOptions } from "../../../../client/process/start-request.ts";
 import { DialError } from "../../../../fleet/dial-error.ts";
-import { asFailure, OWN_FAILURE_STATUS } from "../../outcome/failure.ts";
+import { asFailure, OWN_FAILURE_STATUS } from "../../../shared/failure.ts";
 import { overdueEnd } from "../unreported-end.ts";
 import { failedStart, statusOf } from "../../outcome/exit-status.ts";
 
-/** What a machine answered: output and status of its command, or why there are none. */
+/** A machine's answer: output and status of its command, or why there are none. */
 export interface Answer {
-  /** As `run` would have it: the command's, or 124, 126, 127 or 255. */
+  /** The status of `run`: the command's, or 124, 126, 127 or 255. */
   readonly status: number;
   readonly stdout: Uint8Array;
   readonly stderr: Uint8Array;
@@ -28,7 +28,7 @@ const GRACE_MS = 2_000;
 /** Deadline for its end. */
 const END_MS = 5_000;
 
-/** How a command is run on one of many machines. */
+/** Options for running a command on one of many machines. */
 export interface AskOptions {
   readonly connect: (options: ConnectOptions) => Promise<Host>;
   readonly argv: readonly string[];

@@ -1,7 +1,8 @@
 import { Buffer } from "node:buffer";
 import { openOutput, OutputWriter } from "../output-stream.ts";
 import { complain } from "../../print/complain.ts";
-import { printJson, stdoutColors, writeFailure } from "../../print/output.ts";
+import { printJson, writeFailure } from "../../../shared/standard-streams.ts";
+import { stdoutColors } from "../../print/colors.ts";
 import { printable } from "../../print/printable.ts";
 import type { AnswerGroup } from "./answer-groups.ts";
 
@@ -18,7 +19,7 @@ export async function printAnswers(groups: readonly AnswerGroup[]): Promise<void
     }
     const status = answer.status === 0 ? "" : `: exit status ${answer.status}`;
     const head = `${headOf(group)}${status}`;
-    // What a command says on stderr alone needs no heading on stdout, unless it said nothing at all.
+    // Output on stderr alone needs no heading on stdout, unless the command printed nothing at all.
     if (answer.stdout.length > 0 || answer.stderr.length === 0)
       await stdout(Buffer.from(`${bold(`--- ${head}`)}\n`));
     await stdout(wholeLines(answer.stdout));
@@ -47,8 +48,8 @@ export async function printAnswersAsJson(groups: readonly AnswerGroup[]): Promis
       status,
       stdout: Buffer.from(stdout).toString(),
       stderr: Buffer.from(stderr).toString(),
-      ...(omittedBytes === 0 ? {} : { omittedBytes }),
-      ...(error === undefined ? {} : { error }),
+      omittedBytes: omittedBytes || undefined,
+      error,
     })),
   );
 }
@@ -58,7 +59,7 @@ function headOf({ names }: AnswerGroup): string {
   return names.length === 1 ? all : `${all} (${names.length} machines)`;
 }
 
-/** The next heading begins on a line of its own. */
+/** The next heading starts on a new line. */
 function wholeLines(bytes: Uint8Array): Uint8Array {
   if (bytes.length === 0 || bytes.at(-1) === 0x0a) return bytes;
   return Buffer.concat([bytes, Buffer.from("\n")]);

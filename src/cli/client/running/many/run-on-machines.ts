@@ -3,8 +3,8 @@ import { type Executor, hasLabels } from "../../../../client/host/executor.ts";
 import type { StartOptions } from "../../../../client/process/start-request.ts";
 import { type OnOptions, openChosenFleet } from "../../fleet/chosen-machines.ts";
 import { showLabels } from "../../fleet/parse-labels.ts";
-import { Failure, OWN_FAILURE_STATUS } from "../../outcome/failure.ts";
-import { formatDuration } from "../../print/amounts.ts";
+import { Failure, OWN_FAILURE_STATUS } from "../../../shared/failure.ts";
+import { formatDuration } from "../../../../base/amounts.ts";
 import { complain } from "../../print/complain.ts";
 import { ProgressLine } from "../../print/progress-line.ts";
 import { someOf } from "../../print/some-of.ts";
@@ -22,7 +22,7 @@ export interface ManyOptions extends OnOptions {
 
 const DEFAULT_CONCURRENCY = 32;
 
-/** Runs a command on many machines, and prints what they answer. Resolves with the highest status. */
+/** Runs a command on many machines, and prints their answers. Resolves with the highest status. */
 export async function runOnMachines(
   argv: readonly string[],
   options: ManyOptions,
@@ -44,7 +44,7 @@ export async function runOnMachines(
   });
 }
 
-/** Those that take work. */
+/** Machines that accept work. */
 function choose(all: readonly Executor[], { on = {} }: ManyOptions): string[] {
   const wanted = all.filter((executor) => hasLabels(executor, on));
   const which = Object.keys(on).length === 0 ? "" : ` with ${showLabels(on)}`;
@@ -53,8 +53,8 @@ function choose(all: readonly Executor[], { on = {} }: ManyOptions): string[] {
   if (chosen.length === 0)
     throw new Failure(
       resting.length === 0
-        ? `there is no machine in the fleet${which}; 'exec-server fleet ls' lists all`
-        : `no machine in the fleet${which} takes new work: ${someOf(resting)} ${areCordoned(resting.length)}`,
+        ? `the fleet has no machine${which}; 'exec-server fleet ls' lists all`
+        : `every machine in the fleet${which} refuses new work: ${someOf(resting)} ${areCordoned(resting.length)}`,
       OWN_FAILURE_STATUS,
     );
   if (resting.length > 0) complain(`left out: ${someOf(resting)} ${areCordoned(resting.length)}`);
@@ -101,7 +101,7 @@ class ManyRun {
     if (this.#options.json === true) await printAnswersAsJson(groups);
     else await printAnswers(groups);
     const skipped = [...this.#skipped, ...this.#names.slice(this.#next)].toSorted();
-    if (skipped.length > 0) complain(`not run, or ended before its time: ${skipped.join(", ")}`);
+    if (skipped.length > 0) complain(`not run, or ended early: ${skipped.join(", ")}`);
   }
 
   async #work(askOne: (name: string, signal: AbortSignal) => ReturnType<typeof ask>): Promise<void> {
@@ -109,14 +109,14 @@ class ManyRun {
       const name = this.#names[this.#next++]!;
       this.#running += 1;
       try {
-        // A signal of its own: Node warns of a leak if many listen to the same.
+        // A separate signal: Node warns of a leak if many listen to the same one.
         const answer = await askOne(name, AbortSignal.any([this.#signal]));
         this.#groups.add(name, answer);
         this.#answered += 1;
         this.status = Math.max(this.status, answer.status);
         if (answer.status === 0) continue;
         this.#failed += 1;
-        if (this.#options.failFast === true) this.#stop.abort(new Failure("it has failed elsewhere"));
+        if (this.#options.failFast === true) this.#stop.abort(new Failure("it failed elsewhere"));
       } catch (error) {
         if (!this.#signal.aborted) throw error;
         this.#skipped.push(name);

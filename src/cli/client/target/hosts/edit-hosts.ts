@@ -1,54 +1,95 @@
 import { isDeepStrictEqual } from "node:util";
 import { parse, stringify } from "smol-toml";
-import { Failure } from "../../outcome/failure.ts";
+import { Failure } from "../../../shared/failure.ts";
+import { parseToml } from "../../../shared/parse-toml.ts";
+import { linesOfTable, type TableInText, withoutTable } from "../../toml-tables.ts";
+import type { FleetEntry } from "./fleet-entry.ts";
 import type { HostEntry } from "./host-entry.ts";
-import { parseHosts } from "./hosts-file.ts";
 
-const HEADER = /^\s*\[\[\s*(?:environments|"environments"|'environments')\s*\]\]/;
-/** A table inside an entry, such as `[environments.env]`, belongs to it. */
-const SUBTABLE = /^\s*\[{1,2}\s*(?:environments|"environments"|'environments')\s*\./;
-const ANY_HEADER = /^\s*\[/;
-const BLANK_OR_COMMENT = /^\s*(?:#|$)/;
+const BY_HAND = "do it with 'exec-server host edit'";
 
-/** The text with one more host at its end. Everything else stays as it is. */
+/** Contents of hosts.toml. */
+interface Contents {
+  readonly [key: string]: unknown;
+  readonly environments?: readonly HostEntry[];
+  readonly fleets?: Readonly<Record<string, FleetEntry>>;
+}
+
+const HOSTS = { header: "[[environments]]", inside: ["[environments.", "[[environments."] };
+const fleetTable = (name: string): TableInText => ({
+  header: `[fleets.${name}]`,
+  index: 0,
+  inside: [`[fleets.${name}.`],
+});
+
+/** The text with another host at its end, otherwise unchanged. */
 export function withHost(text: string, entry: HostEntry, path: string): string {
-  const before = text === "" || text.endsWith("\n") ? text : `${text}\n`;
-  const block = stringify({ environments: [entry] });
-  const added = `${before}${before === "" ? "" : "\n"}${block.trimEnd()}\n`;
-  const expected = [...parseHosts(text, path).entries, entry];
-  return checked(added, expected, () => `cannot add to ${path} without touching the rest; do it by hand`);
+  const before = contentsOf(text, path);
+  const expected = { ...before, environments: [...(before.environments ?? []), entry] };
+  return checked(`${text}${blockAfter(text, { environments: [entry] })}`, expected, `add to ${path}`);
+}
+
+/** The text with another fleet at its end, otherwise unchanged. */
+export function withFleet(text: string, name: string, entry: FleetEntry, path: string): string {
+  const before = contentsOf(text, path);
+  const expected = { ...before, fleets: { ...before.fleets, [name]: entry } };
+  return checked(`${text}${blockAfter(text, { fleets: { [name]: entry } })}`, expected, `add to ${path}`);
+}
+
+/** The text with other values for some keys of a host, otherwise unchanged. */
+export function withChangedHost(text: string, changed: HostEntry, path: string): string {
+  const contents = contentsOf(text, path);
+  const { environments = [] } = contents;
+  const index = environments.findIndex(({ id }) => id === changed.id);
+  const lines = text.split("\n");
+  for (const [key, value] of Object.entries(changed)) {
+    if (isDeepStrictEqual(value, environments[index]?.[key as keyof HostEntry])) continue;
+    const { header, end } = linesOfTable(lines, { ...HOSTS, index });
+    const line = stringify({ [key]: value }).trimEnd();
+    const own = lines.findIndex((each, at) => at > header && at < end && isKey(each, key));
+    if (own < 0) lines.splice(header + 1, 0, line);
+    else lines[own] = line;
+  }
+  const expected = { ...contents, environments: environments.with(index, changed) };
+  return checked(lines.join("\n"), expected, `change ${changed.id} in ${path}`);
+}
+
+function isKey(line: string, key: string): boolean {
+  return line.split("=", 1)[0]!.replaceAll(/[\s"']/g, "") === key;
 }
 
 /** The text without a host. Comments, also those above it, stay. */
 export function withoutHost(text: string, name: string, path: string): string {
-  const { entries, names } = parseHosts(text, path);
-  const lines = text.split("\n");
-  const at = names.indexOf(name);
-  const expected = entries.filter((_, index) => index !== at);
-  const byHand = (): string => `cannot remove ${name} from ${path} without touching the rest; do it by hand`;
-  const { start, end } = linesOf(lines, at);
-  return checked([...lines.slice(0, start), ...lines.slice(end)].join("\n"), expected, byHand);
+  const { environments = [], ...rest } = contentsOf(text, path);
+  const index = environments.findIndex((entry) => entry?.id === name);
+  const others = environments.filter((_, at) => at !== index);
+  const expected = others.length === 0 ? rest : { ...rest, environments: others };
+  return checked(withoutTable(text, { ...HOSTS, index }), expected, `remove ${name} from ${path}`);
 }
 
-/** The lines of an entry: from its header to the next one, without the comments above that. */
-function linesOf(lines: readonly string[], index: number): { start: number; end: number } {
-  const headers = lines.flatMap((line, at) => (HEADER.test(line) ? [at] : []));
-  const header = headers[index] ?? lines.length;
-  const after = lines.findIndex((line, at) => at > header && ANY_HEADER.test(line) && !SUBTABLE.test(line));
-  let end = after < 0 ? lines.length : after;
-  while (end > header + 1 && BLANK_OR_COMMENT.test(lines[end - 1]!)) end -= 1;
-  // One of two empty lines that would meet.
-  const isGap = lines[header - 1]?.trim() === "" && (lines[end] ?? "").trim() === "";
-  return { start: isGap ? header - 1 : header, end };
+/** The text without a fleet. Comments, also those above it, stay. */
+export function withoutFleet(text: string, name: string, path: string): string {
+  const { fleets = {}, ...rest } = contentsOf(text, path);
+  const { [name]: _removed, ...others } = fleets;
+  const expected = Object.keys(others).length === 0 ? rest : { ...rest, fleets: others };
+  return checked(withoutTable(text, fleetTable(name)), expected, `remove ${name} from ${path}`);
+}
+
+function contentsOf(text: string, path: string): Contents {
+  return parseToml(path, text);
+}
+
+function blockAfter(text: string, block: object): string {
+  const gap = text === "" ? "" : text.endsWith("\n") ? "\n" : "\n\n";
+  return `${gap}${stringify(block).trim()}\n`;
 }
 
 /** Lines were searched without a parser, so the parser has the last word about the result. */
-function checked(text: string, expected: readonly unknown[], otherwise: () => string): string {
+function checked(text: string, expected: Contents, what: string): string {
   try {
-    const { environments = [] } = parse(text);
-    if (isDeepStrictEqual(plain(environments), plain(expected))) return text;
+    if (isDeepStrictEqual(plain(parse(text)), plain(expected))) return text;
   } catch {} // No longer TOML.
-  throw new Failure(otherwise());
+  throw new Failure(`cannot ${what} without touching the rest; ${BY_HAND}`);
 }
 
 function plain(value: unknown): unknown {

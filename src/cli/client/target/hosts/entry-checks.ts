@@ -1,4 +1,4 @@
-/** Says what is wrong with the value of a key. */
+/** Describes what is wrong with the value of a key. */
 export type Check = (value: unknown) => string | undefined;
 
 const isText = (value: unknown): boolean => typeof value === "string" && value !== "";
@@ -11,7 +11,7 @@ export const must =
   (value) =>
     isRight(value) ? undefined : `must be ${what}`;
 
-export const text = must(isText, "a text that is not empty");
+export const text = must(isText, "a non-empty string");
 
 const NAME = /^[A-Za-z0-9_-]{1,64}$/;
 /** `local` is the user's own server, and Codex's own environment; `none` is Codex's word for no environment. */

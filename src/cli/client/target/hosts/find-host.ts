@@ -1,4 +1,5 @@
-import { Failure, usageFailure } from "../../outcome/failure.ts";
+import { Failure, usageFailure } from "../../../shared/failure.ts";
+import { defined } from "../../../shared/defined.ts";
 import { complain } from "../../print/complain.ts";
 import type { Target } from "../target.ts";
 import type { HostEntry } from "./host-entry.ts";
@@ -23,37 +24,24 @@ export function findHost(name: string): Target {
   throw usageFailure(`there is no host '${name}'; ${knownNames(hosts)}${others}`);
 }
 
-/** For messages about a name that is not known. */
+/** For messages about an unknown name. */
 export function knownNames(hosts: readonly HostEntry[]): string {
-  if (hosts.length === 0) return "no host is known yet: see 'exec-server host add --help'";
+  if (hosts.length === 0) return "no host is configured yet: see 'exec-server host add --help'";
   const more = hosts.length > MAX_SHOWN_NAMES ? ", …" : "";
   const names = hosts.slice(0, MAX_SHOWN_NAMES).map(({ id }) => id);
   return `known hosts: ${names.join(", ")}${more}`;
 }
 
 function targetOf(entry: HostEntry): Target {
-  const { id: name, url, program = "", args = [], env, cwd } = entry;
-  const timeout = entry.initialize_timeout_sec;
-  const initialize = timeout === undefined ? {} : { initializeTimeoutMs: timeout * 1000 };
+  const { id: name, url, program = "", args = [], env, cwd, ca, cert, key } = entry;
+  const initializeTimeoutMs = milliseconds(entry.initialize_timeout_sec);
   if (url === undefined)
-    return {
-      kind: "program",
-      name,
-      command: [program, ...args],
-      ...(cwd === undefined ? {} : { cwd }),
-      ...(env === undefined ? {} : { env }),
-      ...initialize,
-    };
-  const { auth_bearer_token: token, connect_timeout_sec: connect, ca, cert, key } = entry;
-  return {
-    kind: "url",
-    name,
-    url,
-    ...(token === undefined ? {} : { token }),
-    ...(ca === undefined ? {} : { ca }),
-    ...(cert === undefined ? {} : { cert }),
-    ...(key === undefined ? {} : { key }),
-    ...(connect === undefined ? {} : { connectTimeoutMs: connect * 1000 }),
-    ...initialize,
-  };
+    return defined({ kind: "program", name, command: [program, ...args], cwd, env, initializeTimeoutMs });
+  const connectTimeoutMs = milliseconds(entry.connect_timeout_sec);
+  const { auth_bearer_token: token } = entry;
+  return defined({ kind: "url", name, url, token, ca, cert, key, connectTimeoutMs, initializeTimeoutMs });
+}
+
+function milliseconds(seconds: number | undefined): number | undefined {
+  return seconds === undefined ? undefined : seconds * 1000;
 }

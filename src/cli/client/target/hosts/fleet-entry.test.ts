@@ -23,7 +23,7 @@ key = "k"
 inbox = "me"
 [fleets.c]
 `;
-  expect(fleets(text)).toEqual([["a", "b"], ["F: fleet 'c' cannot be used: it has no 'servers'"]]);
+  expect(fleets(text)).toEqual([["a", "b"], ["F: fleet 'c' cannot be used: 'servers' is missing"]]);
   expect(parseHosts(text, "F").hosts).toHaveLength(1);
 });
 
@@ -32,7 +32,7 @@ test.each([
   ["servers = []", "'servers' must be nats://HOST:PORT or tls://HOST:PORT, or an array of them"],
   ['servers = "nats://u:p@h"', "'servers' must be nats://HOST:PORT or tls://HOST:PORT, or an array of them"],
   ['servers = "nats://h"\ntoken = "t"', "'token' is not a known key"],
-  ['servers = "nats://h"\nuser = ""', "'user' must be a text that is not empty"],
+  ['servers = "nats://h"\nuser = ""', "'user' must be a non-empty string"],
   ['servers = "nats://h"\nuser = "u"', "'user' needs 'password'"],
   ['servers = "nats://h"\npassword = "p"', "'password' needs 'user'"],
   ['servers = "tls://h"\ncert = "c"', "'cert' needs 'key'"],

@@ -47,7 +47,7 @@ export function fleetFault(name: string, value: unknown): string | undefined {
   const wrongKey = keysFault(value, KEYS);
   if (wrongKey !== undefined) return wrongKey;
   const has = (key: string): boolean => value[key] !== undefined;
-  if (!has("servers")) return "it has no 'servers'";
+  if (!has("servers")) return "'servers' is missing";
   for (const [key, needed] of PAIRS) if (has(key) && !has(needed)) return `'${key}' needs '${needed}'`;
   const logins = LOGINS.filter(has);
   if (logins.length > 1) return `it has both '${logins[0]}' and '${logins[1]}'`;
@@ -61,12 +61,12 @@ export function fleetFault(name: string, value: unknown): string | undefined {
     : undefined;
 }
 
-/** Whether an entry holds what nobody else may read. */
+/** Whether an entry contains secrets. */
 export function holdsSecret({ password, auth_bearer_token: token }: FleetEntry): boolean {
   return (password ?? token) !== undefined;
 }
 
-/** How to reach the fleet of an entry in the file `path`. */
+/** Address of the fleet of an entry in the file `path`. */
 export function addressOf({ auth_bearer_token: _token, ...entry }: FleetEntry, path: string): FleetAddress {
   return resolveFleetPaths(entry, path);
 }

@@ -1,8 +1,8 @@
 import { type Check, isTable, keysFault, must, nameFault, text } from "./entry-checks.ts";
 
 /**
- * An entry of hosts.toml. The keys, and what each may hold, are those of Codex's environments.toml, and `ca`, `cert` and
- * `key`, which Codex does not have.
+ * An entry of hosts.toml. Keys and values are those of Codex's environments.toml, plus `ca`, `cert` and `key`, which
+ * Codex does not have.
  */
 export interface HostEntry {
   readonly id: string;
@@ -21,13 +21,13 @@ export interface HostEntry {
 
 const seconds = must((value) => typeof value === "number" && value >= 0, "a number of seconds");
 
-/** What each key may hold. `skills` is Codex's own, and has no meaning here. */
+/** Valid values of each key. `skills` is Codex's own, and has no effect here. */
 const KEYS: Readonly<Record<string, Check>> = {
-  id: (value) => (typeof value === "string" ? nameFault(value) : "must be a text"),
+  id: (value) => (typeof value === "string" ? nameFault(value) : "must be a string"),
   skills: must(isTable, "a table"),
   url: must(
-    (value) => typeof value === "string" && /^(?:wss?|ws\+unix):\/\//.test(value),
-    "a URL with ws:// or wss://",
+    (value) => typeof value === "string" && /^(?:wss?|ws\+unix|relay\+https?):\/\//.test(value),
+    "a URL with ws://, wss:// or relay+https://",
   ),
   auth_bearer_token: text,
   ca: text,
@@ -36,11 +36,11 @@ const KEYS: Readonly<Record<string, Check>> = {
   program: text,
   args: must(
     (value) => Array.isArray(value) && value.every((each) => typeof each === "string"),
-    "an array of texts",
+    "an array of strings",
   ),
   env: must(
     (value) => isTable(value) && Object.values(value).every((each) => typeof each === "string"),
-    "a table of texts",
+    "a table of strings",
   ),
   cwd: text,
   connect_timeout_sec: seconds,
@@ -52,7 +52,7 @@ export function entryFault(value: unknown): string | undefined {
   if (!isTable(value)) return "it must be a table";
   const wrongKey = keysFault(value, KEYS);
   if (wrongKey !== undefined) return wrongKey;
-  if (value["id"] === undefined) return "it has no 'id'";
+  if (value["id"] === undefined) return "'id' is missing";
   const hasUrl = value["url"] !== undefined;
   if (hasUrl === (value["program"] !== undefined)) return "it must have either 'url' or 'program'";
   const foreign = hasUrl

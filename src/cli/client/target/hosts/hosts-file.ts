@@ -1,10 +1,9 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
-import { parse, TomlError } from "smol-toml";
 import { ownAccount } from "../../../../native/account.ts";
 import { readSmallFile } from "../../../shared/read-small-file.ts";
-import { describeFileError } from "../../../shared/describe-file-error.ts";
-import { Failure } from "../../outcome/failure.ts";
+import { describeFileError, Failure } from "../../../shared/failure.ts";
+import { parseToml } from "../../../shared/parse-toml.ts";
 import { isTable } from "./entry-checks.ts";
 import { type FleetEntry, fleetFault, holdsSecret } from "./fleet-entry.ts";
 import { entryFault, type HostEntry } from "./host-entry.ts";
@@ -15,7 +14,7 @@ const TOP_KEYS = new Set(["environments", "fleets", "default", "include_local"])
 
 /** The hosts in a file. */
 interface Hosts {
-  /** Those that can be used. */
+  /** The valid ones. */
   readonly hosts: readonly HostEntry[];
   /** Why the others cannot. Each concerns only itself. */
   readonly faults: readonly HostFault[];
@@ -23,7 +22,7 @@ interface Hosts {
   readonly entries: readonly unknown[];
   /** The names of all; undefined for an entry that has none. */
   readonly names: readonly (string | undefined)[];
-  /** Those that can be used, by name. */
+  /** The valid ones, by name. */
   readonly fleets: ReadonlyMap<string, FleetEntry>;
   readonly fleetFaults: readonly FleetFault[];
 }
@@ -41,13 +40,13 @@ interface HostFault {
 /** The user's hosts, and the file that they are in. */
 export interface HostsFile extends Hosts {
   readonly path: string;
-  /** Undefined if there is no file. */
+  /** Undefined if the file does not exist. */
   readonly text: string | undefined;
   /** True if the file holds a token or a password that other users can read. */
   readonly isExposed: boolean;
 }
 
-/** Where the file is, or would be. */
+/** Path of the file, whether or not it exists. */
 export function hostsPath(environment: NodeJS.ProcessEnv = process.env): string {
   const { XDG_CONFIG_HOME, HOME } = environment;
   if (XDG_CONFIG_HOME?.startsWith("/")) return join(XDG_CONFIG_HOME, "exec-server", "hosts.toml");
@@ -58,21 +57,21 @@ export function hostsPath(environment: NodeJS.ProcessEnv = process.env): string 
 /** Reads the file. Throws a Failure for one that cannot be read, or is not of this kind. */
 export function readHosts(path: string = hostsPath()): HostsFile {
   const text = readText(path);
-  const found = parseHosts(text ?? "", path);
+  const parsed = parseHosts(text ?? "", path);
   const hasSecret =
-    found.hosts.some(({ auth_bearer_token: token }) => token !== undefined) ||
-    [...found.fleets.values()].some(holdsSecret);
-  return { path, text, ...found, isExposed: hasSecret && (statSync(path).mode & OTHERS_MAY_READ) !== 0 };
+    parsed.hosts.some(({ auth_bearer_token: token }) => token !== undefined) ||
+    [...parsed.fleets.values()].some(holdsSecret);
+  return { path, text, ...parsed, isExposed: hasSecret && (statSync(path).mode & OTHERS_MAY_READ) !== 0 };
 }
 
-/** What is said about a file that others can read. */
+/** Warning about a file that others can read. */
 export function secretsWarning(path: string): string {
   return `other users can read the secrets in ${path}; run 'chmod 600 ${path}'`;
 }
 
 /** The hosts in the text of such a file. */
 export function parseHosts(text: string, path: string): Hosts {
-  const file = parseToml(text, path);
+  const file = parseToml(path, text);
   for (const key of Object.keys(file))
     if (!TOP_KEYS.has(key))
       throw new Failure(
@@ -84,8 +83,8 @@ export function parseHosts(text: string, path: string): Hosts {
   const faults = entries.flatMap((entry: unknown, index): HostFault[] => {
     const id = names[index];
     const isFirst = names.indexOf(id) === index;
-    const isTwice = id !== undefined && isFirst && names.includes(id, index + 1);
-    const fault = entryFault(entry) ?? (isTwice ? "its 'id' is there twice" : undefined);
+    const isDuplicate = id !== undefined && isFirst && names.includes(id, index + 1);
+    const fault = entryFault(entry) ?? (isDuplicate ? "its 'id' is used twice" : undefined);
     const shown = id === undefined ? `host ${index + 1}` : `host '${id}'`;
     return fault === undefined ? [] : [{ id, message: `${path}: ${shown} cannot be used: ${fault}` }];
   });
@@ -122,15 +121,5 @@ function readText(path: string): string | undefined {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "ENOENT" || code === "ENOTDIR") return undefined;
     throw new Failure(`cannot read ${path}: ${describeFileError(error)}`);
-  }
-}
-
-function parseToml(text: string, path: string): Record<string, unknown> {
-  try {
-    return parse(text);
-  } catch (error) {
-    if (!(error instanceof TomlError)) throw error;
-    const [summary = ""] = error.message.split("\n");
-    throw new Failure(`${path}:${error.line}:${error.column}: ${summary}`);
   }
 }

@@ -13,9 +13,9 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { withHost, withoutHost } from "./edit-hosts.ts";
+import { withChangedHost, withHost, withoutHost } from "./edit-hosts.ts";
 import { hostsPath, parseHosts, readHosts } from "./hosts-file.ts";
-import { replaceFile } from "./replace-file.ts";
+import { replaceFile } from "../../../shared/replace-file.ts";
 
 let directory = "";
 beforeEach(() => void (directory = mkdtempSync(join(tmpdir(), "es-hosts-"))));
@@ -65,13 +65,16 @@ cwd = "."
     ["x = 1", "F: 'x' is not a known key; hosts are [[environments]] with an 'id', fleets [fleets.NAME]"],
     ["environments = 1", "F: hosts are written as [[environments]]"],
     ["environments = [1]", "F: host 1 cannot be used: it must be a table"],
-    ["[[environments]]", "F: host 1 cannot be used: it has no 'id'"],
+    ["[[environments]]", "F: host 1 cannot be used: 'id' is missing"],
     [entry(""), "F: host 'a' cannot be used: it must have either 'url' or 'program'"],
     [
       entry('url = "ws://h"\nprogram = "p"'),
       "F: host 'a' cannot be used: it must have either 'url' or 'program'",
     ],
-    [entry('url = "http://h"'), "F: host 'a' cannot be used: 'url' must be a URL with ws:// or wss://"],
+    [
+      entry('url = "http://h"'),
+      "F: host 'a' cannot be used: 'url' must be a URL with ws://, wss:// or relay+https://",
+    ],
     [entry('url = "ws://h"\nargs = []'), "F: host 'a' cannot be used: 'args' needs 'program'"],
     [
       entry('program = "p"\nauth_bearer_token = "t"'),
@@ -81,9 +84,12 @@ cwd = "."
       entry('program = "p"\nconnect_timeout_sec = 1'),
       "F: host 'a' cannot be used: 'connect_timeout_sec' needs 'url'",
     ],
-    [entry('program = "p"\nargs = ["x", 1]'), "F: host 'a' cannot be used: 'args' must be an array of texts"],
-    [entry('program = "p"\nenv = { A = 1 }'), "F: host 'a' cannot be used: 'env' must be a table of texts"],
-    [entry('program = ""'), "F: host 'a' cannot be used: 'program' must be a text that is not empty"],
+    [
+      entry('program = "p"\nargs = ["x", 1]'),
+      "F: host 'a' cannot be used: 'args' must be an array of strings",
+    ],
+    [entry('program = "p"\nenv = { A = 1 }'), "F: host 'a' cannot be used: 'env' must be a table of strings"],
+    [entry('program = ""'), "F: host 'a' cannot be used: 'program' must be a non-empty string"],
     [entry('program = "p"\nuser = "u"'), "F: host 'a' cannot be used: 'user' is not a known key"],
     [entry('program = "p"\n"__proto__" = "u"'), "F: host 'a' cannot be used: '__proto__' is not a known key"],
     [
@@ -92,7 +98,7 @@ cwd = "."
     ],
     [
       `${entry('program = "p"')}${entry('program = "q"')}`,
-      "F: host 'a' cannot be used: its 'id' is there twice",
+      "F: host 'a' cannot be used: its 'id' is used twice",
     ],
     [
       '[[environments]]\nid = "local"\nprogram = "p"',
@@ -160,6 +166,18 @@ id = "three"
 url = "ws://three"`;
 
 describe("changing hosts.toml", () => {
+  it("changes keys of one host and leaves the rest as it is", () => {
+    const one = withChangedHost(COMMENTED, { id: "one", url: "wss://one", auth_bearer_token: "t" }, "F");
+    const expected = COMMENTED.replace('url = "ws://one"', 'url = "wss://one"');
+    expect(one).toBe(expected.replace('id = "one"', 'auth_bearer_token = "t"\nid = "one"'));
+    const two = parseHosts(COMMENTED, "F").hosts[1]!;
+    // Its array spans lines and contains comments.
+    expect(() => withChangedHost(COMMENTED, { ...two, args: ["m"] }, "F")).toThrow(
+      "cannot change two in F without touching the rest; do it with 'exec-server host edit'",
+    );
+    expect(withChangedHost(COMMENTED, two, "F")).toBe(COMMENTED);
+  });
+
   it("adds at the end and leaves the rest as it is", () => {
     const added = withHost(
       COMMENTED,
@@ -201,13 +219,13 @@ describe("changing hosts.toml", () => {
   it("refuses rather than to damage what it does not understand", () => {
     const inline = 'environments = [{ id = "a", program = "p" }]';
     expect(() => withHost(inline, { id: "b", url: "ws://h" }, "F")).toThrow(
-      "cannot add to F without touching the rest; do it by hand",
+      "cannot add to F without touching the rest; do it with 'exec-server host edit'",
     );
     expect(() => withoutHost(inline, "a", "F")).toThrow(
-      "cannot remove a from F without touching the rest; do it by hand",
+      "cannot remove a from F without touching the rest; do it with 'exec-server host edit'",
     );
     const confusing = `[[environments]]\nid = "a"\nprogram = """\n[[environments]]\n"""\n[[environments]]\nid = "b"\nprogram = "p"\n`;
-    expect(() => withoutHost(confusing, "b", "F")).toThrow("do it by hand");
+    expect(() => withoutHost(confusing, "b", "F")).toThrow("do it with 'exec-server host edit'");
   });
 });
 

@@ -1,27 +1,27 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { closeSync, fstatSync, mkdirSync, openSync, readSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { closeSync, fstatSync, mkdirSync, openSync, readSync, statSync } from "node:fs";
 import { setTimeout } from "node:timers/promises";
 import { CapabilityError } from "../../../../base/errors.ts";
 import type { Host } from "../../../../client/host/host.ts";
+import { ownAccount } from "../../../../native/account.ts";
 import { tryToLock } from "../../../../native/file-lock.ts";
 import { withholdInheritedDescriptors } from "../../../../native/spawn.ts";
 import { openLog } from "../../../shared/bounded-log-file.ts";
-import { describeFileError } from "../../../shared/describe-file-error.ts";
-import { Failure } from "../../outcome/failure.ts";
-import { neutralStart } from "./neutral-start.ts";
+import { describeFileError, Failure } from "../../../shared/failure.ts";
+import { ownServerEnvironment } from "./own-server-environment.ts";
 import { ownServerPaths, type OwnServerPaths } from "./own-server-paths.ts";
 
-/** A loaded machine may need seconds; nobody waits longer without a word. */
+/** A loaded machine may need seconds; longer waits need a message. */
 const START_DEADLINE_MS = 20_000;
 const POLL_MS = 10;
 const DEFAULT_IDLE_TIME = "10m";
-/** How much of the log an error shows. */
+/** Bytes of the log that an error shows. */
 const SHOWN_LOG_BYTES = 2_000;
 const SHOWN_LOG_LINES = 3;
 
 /**
  * Starts the user's own server and connects to it. Of many commands that do so at once, the one that gets the lock
- * starts it, and the others wait. `open` resolves with undefined as long as nobody is there.
+ * starts it, and the others wait. `open` resolves with undefined while no server is running.
  */
 export async function startOwnServer(
   paths: OwnServerPaths,
@@ -37,7 +37,8 @@ export async function startOwnServer(
       const isLocked = unlock !== undefined;
       const host = await open();
       if (host !== undefined) return host;
-      // Whoever had the lock before may have started a server, so nothing is started before `open` has failed again.
+      // The previous holder of the lock may have started a server, so nothing is started before `open` has failed
+      // again.
       if (server !== undefined && hasEnded) throw didNotStart(paths, server);
       else if (isLocked) server ??= startServer(paths);
       else unlock = lock(paths);
@@ -81,7 +82,7 @@ interface StartedServer {
   readonly logStart: number;
 }
 
-/** Starts it in a session of its own, with nothing of this terminal, directory or environment. */
+/** Starts it in a new session, detached from this terminal and directory. */
 function startServer({ socket, log }: OwnServerPaths): StartedServer {
   const url = `unix://${socket.split("/").map(encodeURIComponent).join("/")}`;
   const idle = process.env["EXEC_SERVER_EXIT_WHEN_IDLE"] || DEFAULT_IDLE_TIME;
@@ -92,29 +93,25 @@ function startServer({ socket, log }: OwnServerPaths): StartedServer {
     // A script may have opened files, and hold locks on them, that must not stay open with the server.
     withholdInheritedDescriptors();
     const child = spawn(process.execPath, [process.argv[1] ?? "", ...flags], {
-      ...neutralStart(),
+      cwd: homeDirectory(),
+      env: ownServerEnvironment(),
       detached: true,
       stdio: ["ignore", "ignore", logFd],
     });
     child.unref();
-    return new OwnServerProcess(child, logStart);
+    const server = { logStart, hasEnded: false };
+    const end = (): void => void (server.hasEnded = true);
+    child.once("error", end).once("exit", end);
+    return server;
   } finally {
     closeSync(logFd);
   }
 }
 
-class OwnServerProcess implements StartedServer {
-  readonly logStart: number;
-  hasEnded = false;
-
-  constructor(child: ChildProcess, logStart: number) {
-    this.logStart = logStart;
-    const end = (): void => {
-      this.hasEnded = true;
-    };
-    child.once("error", end);
-    child.once("exit", end);
-  }
+/** Does not depend on which command happened to start the server. */
+function homeDirectory(): string {
+  const { home = "/" } = ownAccount() ?? {};
+  return statSync(home, { throwIfNoEntry: false })?.isDirectory() === true ? home : "/";
 }
 
 function open(log: string): number {

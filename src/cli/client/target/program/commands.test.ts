@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { keptCommand } from "./kept-command.ts";
-import { sshCommand } from "./ssh-command.ts";
+import { sshCommand, withRemoteCommand } from "./ssh-command.ts";
 
 const LIFE = ["-T", "-o", "ServerAliveInterval=15", "-o", "ServerAliveCountMax=3"];
 
@@ -12,7 +12,7 @@ it.each<[string, string[]]>([
   ["ssh://u@[fe80::1%eth0]:22", ["-l", "u", "-p", "22", "--", "fe80::1%eth0"]],
   ["ssh://alias_of-config", ["--", "alias_of-config"]],
 ])("%s is reached with ssh %j", (url, args) =>
-  expect(sshCommand(url, {})).toEqual(["ssh", ...LIFE, ...args, "exec-server --listen stdio"]),
+  expect(sshCommand(url)).toEqual(["ssh", ...LIFE, ...args, "exec-server --listen stdio"]),
 );
 
 it.each([
@@ -33,12 +33,14 @@ it.each([
   "ssh://[::1",
   "ssh://::1",
   "SSH://m",
-])("%j is refused", (url) => expect(() => sshCommand(url, {})).toThrow("is not an address for ssh"));
+])("%j is refused", (url) => expect(() => sshCommand(url)).toThrow("is not an address for ssh"));
 
 it("the command on the other machine can be named", () => {
-  expect(sshCommand("ssh://m", { EXEC_SERVER_REMOTE_COMMAND: "~/bin/exec-server" }).at(-1)).toBe(
-    "~/bin/exec-server --listen stdio",
-  );
+  const named = "~/bin/exec-server --listen stdio";
+  expect(sshCommand("ssh://m", "~/bin/exec-server").at(-1)).toBe(named);
+  const [, ...args] = sshCommand("ssh://m");
+  expect(withRemoteCommand(args, "~/bin/exec-server")).toEqual([...args.slice(0, -1), named]);
+  expect(withRemoteCommand(["exec", "box", "exec-server", "--listen", "stdio"], "x")).toBeUndefined();
 });
 
 it.each<[string[], string[] | undefined]>([

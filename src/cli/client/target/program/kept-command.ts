@@ -1,5 +1,5 @@
 const BRIDGE = ["bridge", "--stdio"];
-/** How a command says that it serves on stdio. */
+/** Arguments of a command that serves on stdio. */
 const SERVES = [
   ["--listen", "stdio"],
   ["--listen", "stdio://"],
@@ -9,8 +9,8 @@ const SERVES = [
 ];
 
 /**
- * A server on stdio ends with its client, so nothing can be kept there. The same command with `bridge --stdio` leads to
- * the own server of whoever it runs as, on the machine where it runs. Undefined for a command that says neither.
+ * A server on stdio ends with its client, so it cannot keep anything. The same command with `bridge --stdio` connects
+ * to its user's own server on the machine where it runs. Undefined for any other command.
  */
 export function keptCommand(command: readonly [string, ...string[]]): [string, ...string[]] | undefined {
   const [program, ...args] = command;

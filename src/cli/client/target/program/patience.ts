@@ -1,18 +1,22 @@
+import { readdirSync, readlinkSync } from "node:fs";
 import { formatDuration } from "../../../../base/duration.ts";
 import { type Logger, silentLogger } from "../../../../base/logger.ts";
-import { Failure } from "../../outcome/failure.ts";
+import { listChildren } from "../../../../native/process-stat.ts";
+import { Failure } from "../../../shared/failure.ts";
 import { complain } from "../../print/complain.ts";
-import { asksOnTerminal } from "./asks-on-terminal.ts";
 
 /** How long a program may be silent before it answers. */
 const SILENCE_MS = 15_000;
-/** For one that says something on stderr, or asks for a password. */
+/** Limit for a program that writes to stderr, or asks for a password. */
 const LONGEST_MS = 120_000;
-/** After that, a line says what is being waited for. */
+/** After this, a line says what the command is waiting for. */
 const NOTICE_MS = 3_000;
 const CHECK_MS = 250;
+const TERMINAL = /^\/dev\/(?:tty|pts\/|console$)/;
+/** Enough for ssh with the commands that it starts. */
+const MAX_PROGRAMS = 64;
 
-/** What the work gets: when to give up, and where the program's stderr goes. */
+/** Passed to the work: its deadline, and the destination of the program's stderr. */
 interface Waiting {
   readonly signal: AbortSignal;
   readonly logger: Logger;
@@ -20,10 +24,10 @@ interface Waiting {
 
 /** A program that is waited for. */
 interface Waited {
-  /** As the user names the host. */
+  /** The user's name for the host. */
   readonly name: string;
   readonly program: string;
-  /** How long it may be silent, if the user has said so. */
+  /** How long it may be silent, if the user has set that. */
   readonly silenceMs: number | undefined;
 }
 
@@ -71,4 +75,27 @@ export async function patiently<T>(
 /** With a program that asks in a window, ssh needs no terminal. */
 function defaultSilence(): number {
   return process.env["SSH_ASKPASS"] ? LONGEST_MS : SILENCE_MS;
+}
+
+/**
+ * True if a program that this one has started has opened a terminal, as ssh does while it asks for a password: it does
+ * not inherit one.
+ */
+function asksOnTerminal(): boolean {
+  // A system without /proc does not say.
+  if (process.platform !== "linux") return process.stderr.isTTY;
+  const programs = listChildren(process.pid);
+  // Includes the programs that they have started.
+  for (const pid of programs) if (programs.length < MAX_PROGRAMS) programs.push(...listChildren(pid));
+  return programs.some(hasTerminal);
+}
+
+function hasTerminal(pid: number): boolean {
+  const directory = `/proc/${pid}/fd`;
+  try {
+    return readdirSync(directory).some((fd) => TERMINAL.test(readlinkSync(`${directory}/${fd}`)));
+  } catch (error) {
+    // EPERM: it belongs to another user, as with sudo. Otherwise it has ended.
+    return (error as NodeJS.ErrnoException).code === "EACCES" && process.stderr.isTTY;
+  }
 }

@@ -1,4 +1,4 @@
-import { usageFailure } from "../../outcome/failure.ts";
+import { usageFailure } from "../../../shared/failure.ts";
 
 /** A machine's name or alias, or an IPv6 address in brackets, with or without a port. */
 const NAME_AND_PORT = /^([A-Za-z0-9_][\w.-]*)(?::(\d{1,5}))?$/;
@@ -6,10 +6,10 @@ const ADDRESS_AND_PORT = /^\[([0-9A-Fa-f:.]+(?:%[\w.-]+)?)\](?::(\d{1,5}))?$/;
 const USER = /^[^-@:/?#\s][^@:/?#\s]*$/;
 const MAX_PORT = 65_535;
 
-/** What the machine runs; the shell there gets it as one text. */
+/** Command for the remote shell, which gets it as one text. */
 const SERVE_ON_STDIO = "--listen stdio";
 
-/** No terminal there; a silent network is noticed within a minute. */
+/** No remote terminal; a silent network is noticed within a minute. */
 const OPTIONS = ["-T", "-o", "ServerAliveInterval=15", "-o", "ServerAliveCountMax=3"] as const;
 
 /** True for a text that is meant as such an address. */
@@ -19,14 +19,16 @@ export function isSshUrl(text: string): boolean {
 
 /**
  * The command that serves on stdio on another machine, through the user's own ssh, which may ask for a password on the
- * terminal. Throws a Failure for an address that ssh could take for an option.
+ * terminal. Throws a Failure for an address that ssh could mistake for an option.
  */
-export function sshCommand(url: string, environment: NodeJS.ProcessEnv = process.env): [string, ...string[]] {
+export function sshCommand(
+  url: string,
+  remoteCommand = process.env["EXEC_SERVER_REMOTE_COMMAND"] || "exec-server",
+): [string, ...string[]] {
   const destination = destinationOf(url);
   if (destination === undefined)
     throw usageFailure(`'${url}' is not an address for ssh; write ssh://[USER@]MACHINE[:PORT]`);
   const { user, machine, port } = destination;
-  const program = environment["EXEC_SERVER_REMOTE_COMMAND"] || "exec-server";
   return [
     "ssh",
     ...OPTIONS,
@@ -34,20 +36,25 @@ export function sshCommand(url: string, environment: NodeJS.ProcessEnv = process
     ...(port === undefined ? [] : ["-p", port]),
     "--",
     machine,
-    `${program} ${SERVE_ON_STDIO}`,
+    `${remoteCommand} ${SERVE_ON_STDIO}`,
   ];
 }
 
-/** Undefined for a text that is none, or that ssh could take for an option. */
-function destinationOf(url: string): { user?: string; machine: string; port?: string } | undefined {
+/** Arguments of such an ssh, with another path of exec-server on the machine. Undefined for any other command. */
+export function withRemoteCommand(args: readonly string[], remoteCommand: string): string[] | undefined {
+  if (args.at(-1)?.endsWith(` ${SERVE_ON_STDIO}`) !== true) return undefined;
+  return [...args.slice(0, -1), `${remoteCommand} ${SERVE_ON_STDIO}`];
+}
+
+/** Undefined for invalid text, or text that ssh could mistake for an option. */
+function destinationOf(url: string) {
   if (!url.startsWith("ssh://")) return undefined;
   const rest = url.slice("ssh://".length);
   const authority = rest.endsWith("/") ? rest.slice(0, -1) : rest;
   const at = authority.indexOf("@");
-  const user = authority.slice(0, Math.max(at, 0));
-  const place = authority.slice(at + 1);
-  const [, machine, port] = NAME_AND_PORT.exec(place) ?? ADDRESS_AND_PORT.exec(place) ?? [];
-  if (machine === undefined || Number(port ?? 0) > MAX_PORT || (at >= 0 && !USER.test(user)))
-    return undefined;
-  return { machine, ...(at < 0 ? {} : { user }), ...(port === undefined ? {} : { port }) };
+  const user = at < 0 ? undefined : authority.slice(0, at);
+  const address = authority.slice(at + 1);
+  const [, machine, port] = NAME_AND_PORT.exec(address) ?? ADDRESS_AND_PORT.exec(address) ?? [];
+  if (machine === undefined || Number(port ?? 0) > MAX_PORT) return undefined;
+  return user === undefined || USER.test(user) ? { machine, user, port } : undefined;
 }

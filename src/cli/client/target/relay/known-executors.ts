@@ -1,0 +1,32 @@
+import { appendFileSync, readFileSync } from "node:fs";
+import { describeFileError, Failure } from "../../../shared/failure.ts";
+
+/** Keys of executors behind relays that a person has accepted: one line `ADDRESS FINGERPRINT` each. */
+export class KnownExecutors {
+  readonly path: string;
+
+  constructor(path: string) {
+    this.path = path;
+  }
+
+  /** The key of an executor; undefined if it is not known. The last line counts. */
+  keyOf(address: string): string | undefined {
+    let text: string;
+    try {
+      text = readFileSync(this.path, "utf8");
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+      throw new Failure(`cannot read ${this.path}: ${describeFileError(error)}`);
+    }
+    const line = text.split("\n").findLast((each) => each.startsWith(`${address} `));
+    return line?.slice(address.length + 1).trim();
+  }
+
+  add(address: string, key: string): void {
+    try {
+      appendFileSync(this.path, `${address} ${key}\n`, { mode: 0o600 });
+    } catch (error) {
+      throw new Failure(`cannot write ${this.path}: ${describeFileError(error)}`);
+    }
+  }
+}

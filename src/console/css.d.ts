@@ -1,2 +1,0 @@
-/** Styles that esbuild collects. */
-declare module "*.css";

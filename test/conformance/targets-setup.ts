@@ -1,0 +1,4 @@
+import { startTargetsOfFile } from "./verifies.ts";
+
+// Vitest runs this before each file.
+startTargetsOfFile();
