@@ -31,6 +31,7 @@ export class Carrier {
     // `close` follows.
     webSocket.on("error", () => {});
     webSocket.once("close", (code, reason) => events.close(code, reason.toString()));
+    webSocket.resume();
   }
 
   get isOpen(): boolean {

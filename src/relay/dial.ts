@@ -13,7 +13,7 @@ const MAX_FRAME_BYTES = 256 * 1024;
 /** Masks keep what a page says from looking like HTTP to proxies. Nobody chooses what encrypted records look like. */
 const NO_MASK = { generateMask: (mask: Buffer): void => void mask.fill(0) };
 
-/** Opens the socket to a relay. The URL is a secret, so errors do not show it. */
+/** Opens the socket to a relay, paused until somebody listens. The URL is a secret, so errors do not show it. */
 export function dialRelay(
   url: string,
   {
@@ -58,6 +58,7 @@ export function dialRelay(
     signal.addEventListener("abort", abort, { once: true });
     webSocket.once("open", () => {
       settle();
+      webSocket.pause();
       watchLife(webSocket);
       resolve(webSocket);
     });

@@ -5,9 +5,11 @@ import { describeErrno } from "../../native/os-error.ts";
 const MAX_BYTES = 1024 * 1024;
 const FLAGS = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
 
+const WRITABLE_BY_ANYONE = 0o002;
+
 /**
- * The text of a file that is reread while the server runs. If something else takes its place, such as a pipe or a
- * device, reading it neither blocks nor takes memory. Throws a UsageError; `name` describes the file in it.
+ * The text of a file that decides whom to trust, and may be reread at any time. If something else takes its place, such
+ * as a pipe or a device, reading it neither blocks nor takes memory. Throws a UsageError; `name` describes the file in it.
  */
 export function readOwnFile(path: string, name: string): string {
   const fault = (why: string): UsageError => new UsageError(`cannot read ${name} in ${path}: ${why}`);
@@ -16,7 +18,8 @@ export function readOwnFile(path: string, name: string): string {
     if (!statSync(path).isFile()) throw fault("it is not a regular file");
     const fd = openSync(path, FLAGS);
     try {
-      const { size } = fstatSync(fd);
+      const { size, mode } = fstatSync(fd);
+      if ((mode & WRITABLE_BY_ANYONE) !== 0) throw fault(`anyone can write to it; run: chmod o-w ${path}`);
       const bytes = size <= MAX_BYTES ? readUpTo(fd, MAX_BYTES + 1) : undefined;
       if (bytes === undefined || bytes.length > MAX_BYTES) throw fault(`it has more than ${MAX_BYTES} bytes`);
       return bytes.toString("utf8");

@@ -1,4 +1,5 @@
-import { appendFileSync, readFileSync } from "node:fs";
+import { appendFileSync, existsSync } from "node:fs";
+import { readOwnFile } from "../../../../server/access/read-own-file.ts";
 import { describeFileError, Failure } from "../../../shared/failure.ts";
 
 /** Keys of executors behind relays that a person has accepted: one line `ADDRESS FINGERPRINT` each. */
@@ -11,14 +12,9 @@ export class KnownExecutors {
 
   /** The key of an executor; undefined if it is not known. The last line counts. */
   keyOf(address: string): string | undefined {
-    let text: string;
-    try {
-      text = readFileSync(this.path, "utf8");
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-      throw new Failure(`cannot read ${this.path}: ${describeFileError(error)}`);
-    }
-    const line = text.split("\n").findLast((each) => each.startsWith(`${address} `));
+    if (!existsSync(this.path)) return undefined;
+    const lines = readOwnFile(this.path, "the known executors").split("\n");
+    const line = lines.findLast((each) => each.startsWith(`${address} `));
     return line?.slice(address.length + 1).trim();
   }
 
