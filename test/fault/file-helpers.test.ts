@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rename
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
+import { ViewChangedError } from "../../src/capabilities/sandbox/bubblewrap/pinned-paths.ts";
 import { callInside } from "../../src/server/files/confined/call-inside.ts";
 import { FileHelpers } from "../../src/server/files/confined/file-helpers.ts";
 import { FilePolicy } from "../../src/server/files/confined/file-policy.ts";
@@ -71,6 +72,20 @@ it("a directory that is replaced again and again is given up, and nothing is wri
   await expect(write("contents")).rejects.toThrow("the files of its policy were replaced while it started");
   expect(starts).toBe(3);
   expect(() => readFileSync(join(directory, "in/f"))).toThrow("ENOENT");
+});
+
+it("a path that is removed while the helper is started is noticed, and another helper starts", async () => {
+  const removed = (): never => {
+    throw new ViewChangedError("/tmp/.agents was removed");
+  };
+  duringStart = [removed, removed];
+  await write("contents");
+  expect(starts).toBe(3);
+  expect(readFileSync(join(directory, "in/f"), "utf8")).toBe("contents");
+  duringStart = [removed, removed, removed];
+  connection.abort();
+  connection = new AbortController();
+  await expect(write("more")).rejects.toThrow("/tmp/.agents was removed");
 });
 
 it("a helper in which something else is mounted is not used", async () => {

@@ -291,7 +291,7 @@ it.each<[string, Confinement, object]>([
 
 it("a sandbox is prepared again if what it shows has changed meanwhile, three times at most", async () => {
   const { table, requests, failOnce, fail } = create();
-  const changed = new ViewChangedError("/tmp/.agents", "removed");
+  const changed = new ViewChangedError("/tmp/.agents was removed");
   const confine = vi.fn(() => confinement({ root: "writable", mounts: [] }));
   failOnce(changed);
   failOnce(changed);

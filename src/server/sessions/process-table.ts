@@ -1,7 +1,7 @@
 import type { ProcessStarter } from "../../capabilities/process/process-starter.ts";
 import type { StartRequest } from "../../capabilities/process/start-request.ts";
 import type { ManagedProcess } from "../../capabilities/process/managed-process.ts";
-import { ViewChangedError } from "../../capabilities/sandbox/bubblewrap/pinned-paths.ts";
+import { retryIfViewChanges } from "../../capabilities/sandbox/bubblewrap/pinned-paths.ts";
 import type { Confinement } from "../../capabilities/sandbox/sandbox.ts";
 import type { Enforced } from "../../protocol/process.ts";
 import type { Rights } from "../access/rights.ts";
@@ -70,8 +70,6 @@ export interface ProcessTableOptions {
  * requested it.
  */
 export type ForgetCause = "age" | "number" | "replaced" | "request";
-
-const MAX_ATTEMPTS = 3;
 
 interface ClosedProcess {
   readonly slot: ProcessSlot;
@@ -213,25 +211,20 @@ export class ProcessTable {
     started?.();
   }
 
-  /** What a sandbox shows can change while it is prepared; then it is prepared again. */
-  async #spawn(
+  #spawn(
     wanted: StartRequest,
     { confine, openNetwork }: Pick<StartDetails, "confine" | "openNetwork">,
   ): Promise<{ process: ManagedProcess; request: StartRequest; confinement: Confinement | undefined }> {
-    for (let attempt = 1; ; attempt += 1) {
+    return retryIfViewChanges(async () => {
       const confining = confine?.();
       const confinement = confining instanceof Promise ? await confining : confining;
       const request: StartRequest = confinement === undefined ? wanted : { ...wanted, confinement };
-      try {
-        const process =
-          openNetwork === undefined
-            ? await this.#options.starter.start(request)
-            : await this.#startWithNetwork(await openNetwork(request));
-        return { process, request, confinement };
-      } catch (error) {
-        if (!(error instanceof ViewChangedError) || attempt === MAX_ATTEMPTS) throw error;
-      }
-    }
+      const process =
+        openNetwork === undefined
+          ? await this.#options.starter.start(request)
+          : await this.#startWithNetwork(await openNetwork(request));
+      return { process, request, confinement };
+    });
   }
 
   async #startWithNetwork(network: ProcessNetwork): Promise<ManagedProcess> {

@@ -6,10 +6,24 @@ import type { FileView } from "../view/file-view.ts";
 
 const O_PATH = 0o10000000;
 
+/** Attempts to prepare a sandbox whose files are being replaced. */
+const MAX_ATTEMPTS = 3;
+
 /** What a view mounts has changed since the view was made; another view may do. */
 export class ViewChangedError extends CapabilityError {
-  constructor(path: string, change: "removed" | "replaced") {
-    super("OS_ERROR", `${path} was ${change} while the sandbox was prepared`);
+  constructor(message: string) {
+    super("OS_ERROR", message);
+  }
+}
+
+/** Prepares a sandbox again, with another view, if what the last one mounts has changed meanwhile. */
+export async function retryIfViewChanges<T>(attempt: () => Promise<T>): Promise<T> {
+  for (let count = 1; ; count += 1) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!(error instanceof ViewChangedError) || count === MAX_ATTEMPTS) throw error;
+    }
   }
 }
 
@@ -52,7 +66,7 @@ function pinBind(path: string): number {
   try {
     return pin(path);
   } catch (error) {
-    throw isErrno(error, "ENOENT", "ENOTDIR") ? new ViewChangedError(path, "removed") : error;
+    throw isErrno(error, "ENOENT", "ENOTDIR") ? changed(path, "removed") : error;
   }
 }
 
@@ -60,5 +74,9 @@ function pin(path: string): number {
   const fd = openSync(path, O_PATH | constants.O_NOFOLLOW);
   if (readlinkSync(`/proc/self/fd/${fd}`) === path && !fstatSync(fd).isSymbolicLink()) return fd;
   closeSync(fd);
-  throw new ViewChangedError(path, "replaced");
+  throw changed(path, "replaced");
+}
+
+function changed(path: string, change: "removed" | "replaced"): ViewChangedError {
+  return new ViewChangedError(`${path} was ${change} while the sandbox was prepared`);
 }

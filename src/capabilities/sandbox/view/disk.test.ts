@@ -49,5 +49,5 @@ it("returns whether a directory is empty", () => {
   mkdirSync(at("empty"));
   expect(systemDisk.isEmpty(at("empty"))).toBe(true);
   expect(systemDisk.isEmpty(home)).toBe(false);
-  expect(systemDisk.isEmpty(at("missing"))).toBe(false);
+  expect(systemDisk.isEmpty(at("missing"))).toBe(true);
 });

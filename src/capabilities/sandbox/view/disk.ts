@@ -13,6 +13,7 @@ import {
   type Stats,
 } from "node:fs";
 import { messageOf } from "../../../base/errors.ts";
+import { isErrno } from "../../../native/os-error.ts";
 import { resultOr } from "../../../native/result-or.ts";
 import { parentOf } from "./path-names.ts";
 
@@ -24,6 +25,7 @@ export interface Disk {
   target(link: string): string | undefined;
   /** Undefined: the directory cannot be read. */
   list(directory: string): readonly DirectoryEntry[] | undefined;
+  /** Also if it has been removed in the meantime, as an empty one may be at any time. */
   isEmpty(directory: string): boolean;
   /** Whether this user can create names in a directory, or give itself the permission. */
   canCreateIn(directory: string): boolean;
@@ -60,15 +62,18 @@ export const systemDisk: Disk = {
   },
   target: (link) => resultOr(undefined, () => readlinkSync(link)),
   list: (directory) => resultOr(undefined, () => readdirSync(directory, { withFileTypes: true })),
-  isEmpty: (directory) =>
-    resultOr(false, () => {
+  isEmpty(directory) {
+    try {
       const opened = opendirSync(directory, { bufferSize: 1 });
       try {
         return opened.readSync() === null;
       } finally {
         opened.closeSync();
       }
-    }),
+    } catch (error) {
+      return isErrno(error, "ENOENT");
+    }
+  },
   canCreateIn(directory) {
     try {
       accessSync(directory, constants.W_OK);

@@ -1,4 +1,8 @@
 import { CapabilityError } from "../../../base/errors.ts";
+import {
+  retryIfViewChanges,
+  ViewChangedError,
+} from "../../../capabilities/sandbox/bubblewrap/pinned-paths.ts";
 import { type FileView, sameView } from "../../../capabilities/sandbox/view/file-view.ts";
 import type { OwnProcess, ProcessStarter } from "../../../capabilities/process/process-starter.ts";
 import { perClient } from "../../wire/per-client.ts";
@@ -15,8 +19,6 @@ const MAX_PER_SERVER = 64;
 const IDLE_MS = 60_000;
 /** Names that must not be created are empty directories for as long as the sandbox lives, and everybody sees them. */
 const IDLE_WITH_PLACEHOLDERS_MS = 10_000;
-/** Attempts to start a helper whose files are being replaced. */
-const MAX_STARTS = 3;
 
 export interface FileHelpersOptions {
   readonly starter: Pick<ProcessStarter, "startOwn">;
@@ -64,21 +66,17 @@ export class FileHelpers {
   }
 
   /** Runs work with the helper for a call that is made now. */
-  async use<T>(client: FileClient, policy: FilePolicy, work: (confined: Confined) => Promise<T>): Promise<T> {
-    for (let attempt = 1; ; attempt += 1) {
+  use<T>(client: FileClient, policy: FilePolicy, work: (confined: Confined) => Promise<T>): Promise<T> {
+    // Nothing has been done when a helper turns out not to show what it should.
+    return retryIfViewChanges(async () => {
       const view = await policy.view();
       if (client.signal.aborted) throw new CapabilityError("OS_ERROR", "the connection has ended");
       const entry = this.#find(client, policy, view);
-      try {
-        return await this.#run(entry, async () => {
-          await entry.helper.ready;
-          return work(entry);
-        });
-      } catch (error) {
-        // Nothing has been done yet.
-        if (!(error instanceof ReplacedError) || attempt === MAX_STARTS) throw error;
-      }
-    }
+      return this.#run(entry, async () => {
+        await entry.helper.ready;
+        return work(entry);
+      });
+    });
   }
 
   /** Runs work with the helper that holds something. */
@@ -157,7 +155,10 @@ export class FileHelpers {
       },
       accept: async ({ mounts }) => {
         const isMounted = shown.every(({ path }, index) => mounts[index] === identityOf(path));
-        if (!isMounted || !sameView(await policy.view(), view)) throw new ReplacedError();
+        if (!isMounted || !sameView(await policy.view(), view))
+          throw new ViewChangedError(
+            "fs sandbox helper failed: the files of its policy were replaced while it started",
+          );
       },
       notified,
     });
@@ -207,12 +208,6 @@ export class FileHelpers {
     this.#entries.delete(entry);
     this.#entriesOf(entry.client).delete(entry);
     clearTimeout(entry.timer);
-  }
-}
-
-class ReplacedError extends CapabilityError {
-  constructor() {
-    super("OS_ERROR", "fs sandbox helper failed: the files of its policy were replaced while it started");
   }
 }
 
