@@ -43,6 +43,10 @@ function sandboxedFileCalls({ proxy }: Workspace): Set<string> {
   );
 }
 
+/** Why the server refused calls. The client only says that it failed. */
+const refusals = ({ proxy }: Workspace) =>
+  proxy.messages.flatMap((message) => ("error" in message ? [message["error"]] : []));
+
 describe.concurrent(`codex exec in a sandbox of ${serverKind === "codex" ? "its own" : "this"} server`, () => {
   it("writes in its workspace and nowhere else", async () => {
     await using workspace = await Workspace.open();
@@ -90,7 +94,7 @@ describe.concurrent(`codex exec in a sandbox of ${serverKind === "codex" ? "its 
       [patch("*** Add File: new/deep/added.txt", "+added", ...edit, "*** Delete File: gone.txt")],
       { sandbox: "workspace-write" },
     );
-    expect(outputs[0]).toContain("Exit code: 0\n");
+    expect(outputs[0], JSON.stringify(refusals(workspace))).toContain("Exit code: 0\n");
     expect(await workspace.read("new/deep/added.txt")).toBe("added\n");
     expect(await workspace.read("edit.txt")).toBe("one\nTWO\n");
     expect(await exists(workspace.path("gone.txt"))).toBe(false);
