@@ -206,8 +206,8 @@ describe("a helper", () => {
       stdio: ["ignore", "pipe", "inherit"],
     });
     try {
-      const [url] = (await once(child.stdout, "data")) as [Buffer];
-      const session = await openSession(url.toString().trim());
+      const url = await Promise.race([once(child.stdout, "data"), once(child, "exit")]).then(String);
+      const session = await openSession(url.trim());
       await writeFile(session, at("in/a"), "a", sees());
       expect(readFileSync(at("in/a"), "utf8")).toBe("a");
       session.cut();
