@@ -15,6 +15,7 @@ const LOAD = [
   "test/fault/unread-answers.test.ts",
   "test/fleet/bad-network.test.ts",
   "test/relay/bad-network.test.ts",
+  "test/relay/size.test.ts",
 ];
 
 /** These have deadlines of a few seconds, or run the real client, which has its own; they wait most of the time. */
