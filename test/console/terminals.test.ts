@@ -80,6 +80,23 @@ it.each([
   },
 );
 
+it("a line of umlauts, wide and combining characters can be edited", async () => {
+  await using opened = await scene.open();
+  const { page } = opened;
+  const screen = await openTerminal(page);
+  await typeLine(page, "exec bash --norc");
+  await typeLine(page, "PS1='there> '; clear");
+  await expectOnScreen(screen, /^there>\n*$/);
+  await page.keyboard.type("echo '[ünï😀漢字e\u0301x]'");
+  await expectOnScreen(screen, "漢字e\u0301x]'");
+  // Takes out the x, the letter with its accent, the second wide one, and the first umlaut.
+  const back = ["ArrowLeft", "ArrowLeft", "Backspace", "Backspace", "Backspace"];
+  const front = ["Home", ...Array.from({ length: 7 }, () => "ArrowRight"), "Delete"];
+  for (const key of [...back, ...front, "Enter"]) await page.keyboard.press(key);
+  await expectOnScreen(screen, /^there> echo '\[nï😀漢\]'\n\[nï😀漢\]\nthere>\n*$/);
+  opened.expectClean();
+});
+
 it("tabs and splits by keys and by mouse, each with its address; a question before what runs is closed", async () => {
   await using opened = await scene.open();
   const { page } = opened;
