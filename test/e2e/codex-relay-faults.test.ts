@@ -102,7 +102,7 @@ describe.each<ServerKind>(["ours", "codex"])(
       relay.proxy.disturb("executor", "cut");
       // A client whose request to the registry breaks off while the relay dies does not ask again.
       await pollUntil(
-        () => relay.proxy.used.client > used,
+        () => relay.proxy.used.client > used && relay.proxy.isBusy("client"),
         DEADLINE_MS,
         () => "the client's new stream",
       );
