@@ -9,6 +9,8 @@ const EMPTY = Buffer.alloc(0);
 /** Encrypts with a key and a counter, which is never used twice. */
 export class CipherState {
   readonly #key: Uint8Array;
+  /** Where the counter stands while a message is made. */
+  readonly #nonce = Buffer.alloc(NONCE_BYTES);
   #counter = 0n;
 
   constructor(key: Uint8Array) {
@@ -44,10 +46,9 @@ export class CipherState {
   }
 
   #nextNonce(): Buffer {
-    const nonce = Buffer.alloc(NONCE_BYTES);
-    nonce.writeBigUInt64BE(this.#counter, COUNTER_AT);
+    this.#nonce.writeBigUInt64BE(this.#counter, COUNTER_AT);
     this.#counter += 1n;
-    return nonce;
+    return this.#nonce;
   }
 }
 

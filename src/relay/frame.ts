@@ -1,4 +1,12 @@
-import { bytesField, bytesHead, numberField, ProtobufError, readFields, text } from "./protobuf.ts";
+import {
+  addBytesHead,
+  addNumber,
+  bytesField,
+  FieldReader,
+  numberField,
+  ProtobufError,
+  text,
+} from "./protobuf.ts";
 
 const VERSION = 1;
 
@@ -49,8 +57,8 @@ function parse(bytes: Buffer): RelayFrame | undefined {
   let count = 0;
   let streamId = "";
   let body: RelayBody | undefined;
-  for (const field of readFields(bytes)) {
-    if ("value" in field) {
+  for (const field = new FieldReader(bytes); field.next(); ) {
+    if (field.bytes === undefined) {
       if (field.number === FrameField.version) version = field.value;
       else if (field.number === FrameField.count) count = field.value;
     } else if (field.number === FrameField.streamId) streamId = text(field.bytes);
@@ -79,7 +87,7 @@ function readBody(number: number, bytes: Buffer): RelayBody | undefined {
       return { kind: "resume", nextSeq: onlyNumber(bytes) };
     case FrameField.ack:
     case FrameField.heartbeat:
-      for (const _field of readFields(bytes));
+      for (const field = new FieldReader(bytes); field.next(); );
       return number === FrameField.ack ? { kind: "ack", count: 0 } : { kind: "heartbeat" };
     default:
       return undefined;
@@ -92,8 +100,8 @@ function readData(bytes: Buffer): RelayBody {
   let segmentIndex = 0;
   let segmentCount = 0;
   let payload: Buffer = Buffer.alloc(0);
-  for (const field of readFields(bytes)) {
-    if ("bytes" in field) {
+  for (const field = new FieldReader(bytes); field.next(); ) {
+    if (field.bytes !== undefined) {
       if (field.number === DataField.payload) payload = field.bytes;
     } else if (field.number === DataField.seq) seq = field.value;
     else if (field.number === DataField.segmentIndex) segmentIndex = field.value;
@@ -105,13 +113,15 @@ function readData(bytes: Buffer): RelayBody {
 
 function onlyBytes(message: Buffer): Buffer {
   let bytes: Buffer = Buffer.alloc(0);
-  for (const field of readFields(message)) if ("bytes" in field && field.number === ONLY) bytes = field.bytes;
+  for (const field = new FieldReader(message); field.next(); )
+    if (field.bytes !== undefined && field.number === ONLY) bytes = field.bytes;
   return bytes;
 }
 
 function onlyNumber(message: Buffer): number {
   let value = 0;
-  for (const field of readFields(message)) if ("value" in field && field.number === ONLY) value = field.value;
+  for (const field = new FieldReader(message); field.next(); )
+    if (field.bytes === undefined && field.number === ONLY) value = field.value;
   return value;
 }
 
@@ -121,26 +131,38 @@ function isValid(body: RelayBody): boolean {
 }
 
 export function writeFrame(frame: RelayFrame): Buffer {
-  if (frame.kind === "data") return writeRecord(frame.streamId, frame.seq, [frame.payload]);
+  if (frame.kind === "data") return new RecordWriter(frame.streamId).write(frame.seq, [frame.payload]);
   const [field, body] = bodyOf(frame);
   const count = frame.kind === "ack" ? numberField(FrameField.count, frame.count) : Buffer.alloc(0);
-  return Buffer.concat([...headOf(frame.streamId), count, bytesField(field, body)]);
+  return Buffer.concat([headOf(frame.streamId), count, bytesField(field, body)]);
 }
 
-/** The frame of a record, which is copied once. */
-export function writeRecord(streamId: string, seq: number, payload: readonly Uint8Array[]): Buffer {
-  const length = payload.reduce((sum, part) => sum + part.length, 0);
-  const before = Buffer.concat([
-    numberField(DataField.seq, seq),
-    numberField(DataField.segmentCount, 1),
-    bytesHead(DataField.payload, length),
+/** Writes the records of a stream as frames. */
+export class RecordWriter {
+  readonly #head: Buffer;
+
+  constructor(streamId: string) {
+    this.#head = headOf(streamId);
+  }
+
+  /** The payload is copied once. */
+  write(seq: number, payload: readonly Uint8Array[]): Buffer {
+    const length = payload.reduce((sum, part) => sum + part.length, 0);
+    const data: number[] = [];
+    addNumber(data, DataField.seq, seq);
+    addNumber(data, DataField.segmentCount, 1);
+    addBytesHead(data, DataField.payload, length);
+    const before: number[] = [];
+    addBytesHead(before, FrameField.data, data.length + length);
+    return Buffer.concat([this.#head, Buffer.from(before.concat(data)), ...payload]);
+  }
+}
+
+function headOf(streamId: string): Buffer {
+  return Buffer.concat([
+    numberField(FrameField.version, VERSION),
+    bytesField(FrameField.streamId, Buffer.from(streamId)),
   ]);
-  const data = bytesHead(FrameField.data, before.length + length);
-  return Buffer.concat([...headOf(streamId), data, before, ...payload]);
-}
-
-function headOf(streamId: string): Buffer[] {
-  return [numberField(FrameField.version, VERSION), bytesField(FrameField.streamId, Buffer.from(streamId))];
 }
 
 function bodyOf(body: Exclude<RelayBody, { readonly kind: "data" }>): [number, Buffer] {

@@ -8,7 +8,7 @@ import { liftLongString } from "../transport/long-string.ts";
 import { SendQueue } from "../transport/send-queue.ts";
 import type { Transport, TransportEvents } from "../transport/transport.ts";
 import type { Carrier, FrameSource } from "./carrier.ts";
-import { writeFrame, writeRecord } from "./frame.ts";
+import { RecordWriter, writeFrame } from "./frame.ts";
 import { MAX_RECORD_BYTES, MessageJoiner, RecordCutter, RecordOrder } from "./records.ts";
 
 /** How many bytes a sender may be ahead of a reader that acknowledges what it takes. */
@@ -42,6 +42,7 @@ export class RelayStream implements Transport, FrameSource {
   readonly #order = new RecordOrder();
   readonly #joiner: MessageJoiner;
   readonly #cutter = new RecordCutter();
+  readonly #writer: RecordWriter;
   readonly #queue = new SendQueue(() => {
     if (!this.#ended) this.#events?.drain();
   });
@@ -66,6 +67,7 @@ export class RelayStream implements Transport, FrameSource {
 
   constructor(options: RelayStreamOptions) {
     this.#options = options;
+    this.#writer = new RecordWriter(options.streamId);
     this.#joiner = new MessageJoiner(options.maxMessageBytes ?? MAX_MESSAGE_BYTES);
   }
 
@@ -130,8 +132,8 @@ export class RelayStream implements Transport, FrameSource {
       if (this.#isClosing) this.destroy();
       return undefined;
     }
-    const { streamId, ciphers } = this.#options;
-    const frame = writeRecord(streamId, this.#sent, ciphers.sending.encryptParts(next.record));
+    const { ciphers } = this.#options;
+    const frame = this.#writer.write(this.#sent, ciphers.sending.encryptParts(next.record));
     if (this.#unacknowledged !== undefined) {
       const bytes = next.record.reduce((sum, part) => sum + part.length, 0);
       this.#unacknowledged.push(bytes);
