@@ -6,13 +6,17 @@ import { VERSION } from "../shared/version.ts";
 import { COMMANDS, commandNamed } from "./command-table.ts";
 import { endWith, INTERRUPTED_STATUS } from "./outcome/end-with.ts";
 import { asFailure, OWN_FAILURE_STATUS, USAGE_STATUS, usageFailure, oneLine } from "../shared/failure.ts";
-import { overview } from "./overview.ts";
+import { GREETING, overview } from "./overview.ts";
 import { complain } from "./print/complain.ts";
 import { withTarget } from "./target/target-options.ts";
 
 const ARGUMENTS: readonly string[] = process.argv.slice(2);
 
 async function main(args: readonly string[]): Promise<void> {
+  if (args.length === 0) {
+    await print(GREETING);
+    return;
+  }
   const program = createProgram();
   const name = commandNamed(args);
   const chosen = name === undefined ? undefined : COMMANDS[name];

@@ -37,7 +37,7 @@ export function overview(program: Command): string {
 const INTRODUCTION = `Run processes, terminals and files on this machine or another
 
 Usage: exec-server COMMAND [OPTIONS]
-       exec-server [serve] [--listen URL] [OPTIONS]
+       exec-server [serve] --listen URL [OPTIONS]
 `;
 
 const OPTIONS_TITLE = `
@@ -53,4 +53,18 @@ Examples:
   exec-server --listen ws://127.0.0.1:7070
 
 'exec-server help COMMAND' says more about one command.
+`;
+
+/** For a person who says nothing: it fits into 80 columns. */
+export const GREETING = `exec-server runs processes, terminals and files, on this machine or another.
+
+Try:
+  exec-server run -- uname -a                   run a command
+  exec-server run -d --name web -- sleep 300    leave one running: ps, logs web
+  exec-server open                              see it all in a browser
+  exec-server -H ssh://ann@build.example shell  use another machine
+  exec-server serve                             serve programs, such as Codex
+  exec-server --help                            list every command
+
+Commands run on your own server, which starts by itself.
 `;

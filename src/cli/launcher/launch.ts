@@ -1,6 +1,7 @@
 // dist/cli.js: runs the server's or the client's program beside it, with a cache of its compiled code if one can be kept.
 import * as nodeModule from "node:module";
 import { join } from "node:path";
+import { isatty } from "node:tty";
 import { openCacheDirectory } from "./cache-directory.ts";
 import { chooseProgram } from "./choose-program.ts";
 import { runWithCodeCache } from "./code-cache.ts";
@@ -11,7 +12,8 @@ const { enableCompileCache } = nodeModule as { enableCompileCache?: (directory: 
 /** The cache of such a run would lack what others need. */
 const SHORT_RUNS = new Set(["--help", "-h", "--version", "-V", "help"]);
 
-const program = join(import.meta.dirname, chooseProgram(process.argv.slice(2)));
+const isTerminal = isatty(0) && isatty(1);
+const program = join(import.meta.dirname, chooseProgram(process.argv.slice(2), isTerminal));
 const isShort = process.argv.some((argument) => SHORT_RUNS.has(argument));
 const directory = isShort ? undefined : openCacheDirectory(join(import.meta.dirname, "cache"));
 

@@ -24,7 +24,8 @@ export function consoleLine(url: string, needsToken: boolean): string {
 export function welcome(listening: Listening): string {
   const how = listening.url.startsWith("fleet:") ? inFleet(listening) : atAddress(listening);
   return `exec-server ${VERSION} ${how}
-All commands: exec-server --help. Options of the server: exec-server serve --help.
+All commands: exec-server --help
+Options of the server: exec-server serve --help
 `;
 }
 
@@ -32,12 +33,14 @@ function atAddress({ url: listening, needsToken, consoleUrl, fleet }: Listening)
   const url = listening.replace(EVERY_ADDRESS, `$1://${hostname()}:`);
   const token = needsToken ? ", { token }" : "";
   const tokenFile = needsToken ? " --token-file FILE" : "";
-  return `listens on ${listening}. Ctrl-C ends it, and everything that it runs.
+  return `listens on ${listening}
+Ctrl-C ends it, and everything that it runs.
 
 ${consoleUrl === undefined ? "" : inBrowser(url, consoleUrl, needsToken)}From Codex:
   ${codex(url, needsToken)}
 From a program:
-  import { connect } from "exec-server"; const host = await connect("${url}"${token});
+  import { connect } from "exec-server";
+  const host = await connect("${url}"${token});
 From another terminal:
   exec-server run --url ${url}${tokenFile} -- uname -a
 ${fleet === undefined ? "" : overFleet(fleet, token)}`;
@@ -45,7 +48,8 @@ ${fleet === undefined ? "" : overFleet(fleet, token)}`;
 
 function inFleet({ needsToken, fleet }: Listening): string {
   const token = needsToken ? ", { token }" : "";
-  return `listens nowhere: clients come over its fleet. Ctrl-C ends it, and everything that it runs.
+  return `listens nowhere: clients come over its fleet.
+Ctrl-C ends it, and everything that it runs.
 
 ${fleet === undefined ? "" : overFleet(fleet, token)}`;
 }
@@ -57,8 +61,9 @@ function overFleet({ id, servers }: NonNullable<Listening["fleet"]>, token: stri
 }
 
 function inBrowser(url: string, consoleUrl: string, needsToken: boolean): string {
-  const how = needsToken ? "it asks for a token" : `once; for another link: exec-server open --url ${url}`;
-  return `In a browser (${how}):\n  ${consoleUrl}\n`;
+  return needsToken
+    ? `In a browser (it asks for a token):\n  ${consoleUrl}\n`
+    : `In a browser (this link works once):\n  ${consoleUrl}\nFor another link:\n  exec-server open --url ${url}\n`;
 }
 
 /** Codex takes a token, and a command that reaches a socket, only from its file. */
