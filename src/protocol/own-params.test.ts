@@ -8,6 +8,7 @@ const table: Record<string, Method> = methods;
 const uri = "file:///f";
 const processId = "p";
 const tcpId = "t";
+const listenId = "l";
 const sandbox = { permissions: { type: "disabled" }, windowsSandboxLevel: "disabled" };
 const start = { processId, argv: ["a"], cwd: uri, env: {}, tty: true };
 const limits = { memoryBytes: 1, cpuSeconds: 1, openFiles: 1, processes: 1 };
@@ -66,6 +67,11 @@ const whole: Record<string, Record<string, unknown>> = {
   "http/cancel": { requestId: "r" },
   "http/flow": { requestId: "r", paused: true },
   "tcp/connect": { tcpId, host: "h", port: 1, timeoutMs: 1 },
+  "unix/connect": { tcpId, path: uri },
+  "tcp/listen": { listenId, host: "h", port: 0 },
+  "unix/listen": { listenId, path: uri },
+  "tcp/accept": { listenId, tcpId },
+  "tcp/unlisten": { listenId },
   "tcp/read": { tcpId, maxBytes: 1 },
   "tcp/write": { tcpId, chunk: "", end: true },
   "tcp/close": { tcpId },
@@ -105,6 +111,10 @@ describe("params of this server's own", () => {
     ["tcp/connect", "host", ["h", "h".repeat(253)], ["", "h".repeat(254)]],
     ["tcp/connect", "port", [1, 65_535], [0, 65_536, 1.5]],
     ["tcp/connect", "tcpId", ["", "t".repeat(128)], ["t".repeat(129)]],
+    ["tcp/listen", "host", ["h", null, "h".repeat(253)], ["", "h".repeat(254)]],
+    ["tcp/listen", "port", [0, 65_535], [-1, 65_536, 1.5, null]],
+    ["tcp/listen", "listenId", ["", "l".repeat(128)], ["l".repeat(129)]],
+    ["tcp/accept", "listenId", ["", "l".repeat(128)], ["l".repeat(129)]],
     ["server/audit", "maxLines", [0, null, undefined], [-1, "1"]],
     ["server/cordon", "cordoned", [true, false], [null, undefined]],
   ])("%s takes its %s within these bounds", (name, key, taken, refused) => {

@@ -2,6 +2,9 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
+import { statSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { buffer } from "node:stream/consumers";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -52,6 +55,8 @@ const portOf = (server: Server): number => (server.address() as AddressInfo).por
 
 interface Tunnel {
   readonly child: ChildProcess;
+  /** Its first line. */
+  readonly first: string;
   readonly port: number;
   readonly stderr: () => string;
 }
@@ -78,16 +83,20 @@ async function tunnelWith(args: readonly string[], where: CommandLine = line): P
     () => `the tunnel: ${stderr}`,
   )) as [string];
   const [, local] =
-    /^127\.0\.0\.1:(\d+) -> (?:localhost:\d+|anywhere, as a SOCKS 5 proxy)$/.exec(first) ?? [];
-  return { child, port: Number(local), stderr: () => stderr };
+    /^(?:127\.0\.0\.1:(\d+)|\/\S+)(?: on \S+)? -> (?:localhost:\d+|\/\S+|anywhere, as a SOCKS 5 proxy)$/.exec(
+      first,
+    ) ?? [];
+  return { child, first, port: Number(local), stderr: () => stderr };
 }
 
-function dial({ port }: Tunnel): Socket {
-  return connect({ host: "127.0.0.1", port, allowHalfOpen: true });
+/** Of a tunnel, or to a Unix socket. */
+function dial(to: { readonly port: number } | { readonly path: string }): Socket {
+  if ("path" in to) return connect({ path: to.path, allowHalfOpen: true });
+  return connect({ host: "127.0.0.1", port: to.port, allowHalfOpen: true });
 }
 
-async function roundTrip(tunnel: Tunnel, data: Buffer): Promise<void> {
-  const socket = dial(tunnel);
+async function roundTrip(to: Parameters<typeof dial>[0], data: Buffer): Promise<void> {
+  const socket = dial(to);
   socket.end(data);
   const back = await withDeadline(buffer(socket), DEADLINE_MS, () => `${data.length} bytes to come back`);
   const hash = (bytes: Buffer): string => createHash("sha256").update(bytes).digest("hex");
@@ -225,6 +234,71 @@ test.concurrent("with -D, each client of a SOCKS 5 proxy goes where it wishes", 
   await withDeadline(once(stranger, "end"), DEADLINE_MS, () => "the end of what is not SOCKS");
 });
 
+test.concurrent("with -R, many connections arrive there and are made here, and lose no byte", async () => {
+  const tunnel = await tunnelWith(["-R", `0:localhost:${portOf(echo)}`]);
+  expect(tunnel.first).toMatch(/^127\.0\.0\.1:\d+ on ws:\S+ -> localhost:\d+$/);
+  const sizes = [0, 1, 300_000, 4 * MEBIBYTE, ...Array.from({ length: 30 }, (_, i) => i * 1_000)];
+  await Promise.all(sizes.map((size) => roundTrip(tunnel, randomBytes(size))));
+  expect(tunnel.stderr()).toBe("");
+});
+
+test.concurrent("with -R, a target that refuses is one line, and the tunnel continues", async () => {
+  const tunnel = await tunnelWith(["-R", "0:localhost:1"]);
+  const socket = dial(tunnel).resume();
+  await withDeadline(once(socket, "error"), DEADLINE_MS, () => "a reset");
+  expect(await complaint(tunnel)).toMatch(
+    /^exec-server: cannot connect to localhost:1 here: .*ECONNREFUSED.*\n$/,
+  );
+  await cutOff(tunnel);
+});
+
+test.concurrent("each side of a tunnel can be a Unix socket", async () => {
+  const path = (name: string): string => join(line.directory, name);
+  const behind = createServer({ allowHalfOpen: true }, (socket) => socket.pipe(socket));
+  behind.listen(path("behind.sock"));
+  await once(behind, "listening");
+  const data = randomBytes(300_000);
+  for (const [args, to] of [
+    [[`0:${path("behind.sock")}`], undefined],
+    [[`${path("here.sock")}:localhost:${portOf(echo)}`], path("here.sock")],
+    [["-R", `0:${path("behind.sock")}`], undefined],
+    [["-R", `${path("there.sock")}:${path("behind.sock")}`], path("there.sock")],
+  ] as const) {
+    const tunnel = await tunnelWith(args);
+    if (to !== undefined) expect(statSync(to).mode & 0o777).toBe(0o600);
+    await roundTrip(to === undefined ? tunnel : { path: to }, data);
+    tunnel.child.kill("SIGINT");
+    await withDeadline(once(tunnel.child, "exit"), DEADLINE_MS, () => "the end of the tunnel");
+    expect(tunnel.stderr()).toBe("");
+    if (to !== undefined) expect(statSync(to, { throwIfNoEntry: false })).toBeUndefined();
+  }
+  behind.close();
+});
+
+test.concurrent("with -R, it listens again on the same port when a lost connection is back", async () => {
+  const passing = new Set<Socket>();
+  const proxy = await listen((socket) => {
+    const onward = connect(Number(new URL(line.url).port), "127.0.0.1");
+    for (const each of [socket, onward]) passing.add(each.on("error", () => {}));
+    socket.pipe(onward).pipe(socket);
+  });
+  const url = `ws://127.0.0.1:${portOf(proxy)}`;
+  const tunnel = await tunnelWith(["--url", url, "-R", `0:localhost:${portOf(echo)}`]);
+  await roundTrip(tunnel, randomBytes(1_000));
+  for (const socket of passing) socket.destroy();
+  await pollUntil(
+    () =>
+      roundTrip(tunnel, randomBytes(1_000)).then(
+        () => true,
+        () => false,
+      ),
+    DEADLINE_MS,
+    () => `the port to be back: ${tunnel.stderr()}`,
+  );
+  tunnel.child.kill("SIGKILL");
+  proxy.close();
+});
+
 test.concurrent("it ends when it is interrupted", async () => {
   const { child } = await tunnelTo(portOf(echo));
   child.kill("SIGINT");
@@ -247,6 +321,22 @@ test.concurrent("mistakes are one line and the right status", async () => {
     status: 1,
     stderr: `exec-server: cannot listen on 127.0.0.1:${busy}: another program uses that port; choose another one, or 0 to pick one\n`,
   });
+  expect(await line.run(`exec-server tunnel -R ${busy}:localhost:1`)).toMatchObject({
+    status: 1,
+    stderr: expect.stringMatching(
+      /^exec-server: cannot listen on 127.0.0.1:\d+ on ws:\S+: another program uses that port; .*\n$/,
+    ),
+  });
+  expect(await line.run("exec-server tunnel -R 80")).toMatchObject({
+    status: 2,
+    stderr: expect.stringMatching(/^exec-server: '80' is not a tunnel; write .*\n$/),
+  });
+  await writeFile(join(line.directory, "taken"), "");
+  for (const args of [`${line.directory}/taken:localhost:1`, `-R ${line.directory}/taken:localhost:1`])
+    expect(await line.run(`exec-server tunnel ${args}`)).toMatchObject({
+      status: args.startsWith("-R") ? 1 : 2,
+      stderr: expect.stringMatching(/^exec-server: cannot listen on \S+\/taken: .*exists.*\n$/),
+    });
 });
 
 test.concurrent("a server whose sandbox has no network refuses", async () => {

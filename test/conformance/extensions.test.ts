@@ -31,10 +31,15 @@ const EXTENSION_METHODS = [
   "server/limits",
   "server/sessions",
   "server/status",
+  "tcp/accept",
   "tcp/close",
   "tcp/connect",
+  "tcp/listen",
   "tcp/read",
+  "tcp/unlisten",
   "tcp/write",
+  "unix/connect",
+  "unix/listen",
 ];
 const EXTENSION_FIELDS = [
   "fs/chmod.noLinks",

@@ -393,6 +393,34 @@ const httpOperations: Operation[] = [
     value: strict({ remote: strict({ address: z.string(), port: count }), read: bytes.optional() }),
   },
   {
+    name: "a Unix socket",
+    run: async (host, signal) => {
+      await using connection = await host.connectUnix("/run/upstream.sock", options(signal));
+      return connection.remote;
+    },
+    value: strict({ address: z.literal("/run/upstream.sock"), port: z.literal(0) }),
+  },
+  {
+    name: "a listener",
+    run: async (host, signal) => {
+      await using listener = await host.listenTcp(0, options(signal));
+      for await (const { remote } of listener) return { local: listener.local, remote };
+      return undefined;
+    },
+    value: strict({
+      local: strict({ address: z.string(), port: count }),
+      remote: strict({ address: z.string(), port: count }),
+    }),
+  },
+  {
+    name: "a Unix socket that listens",
+    run: async (host, signal) => {
+      await using listener = await host.listenUnix("/run/new.sock", options(signal));
+      return listener.local;
+    },
+    value: strict({ address: z.literal("/run/new.sock"), port: z.literal(0) }),
+  },
+  {
     name: "a fetch whose body is left",
     run: async (host, signal) => {
       const response = await host.fetch("http://upstream.test/", options(signal));

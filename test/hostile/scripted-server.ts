@@ -54,6 +54,9 @@ const EXTENSIONS = [
   "http/cancel",
   "http/flow",
   "tcp/connect",
+  "tcp/listen",
+  "unix/connect",
+  "unix/listen",
 ];
 
 interface ScriptedProcess {
@@ -259,6 +262,13 @@ export class ScriptedServer {
         return { result: HEAD, after: () => this.#sendBody(params["requestId"] as string) };
       case "tcp/connect":
         return { result: { address: "127.0.0.1", port: 80 } };
+      case "tcp/listen":
+      case "tcp/accept":
+        return { result: { address: "127.0.0.1", port: 4_000 } };
+      case "unix/connect":
+      case "unix/listen":
+      case "tcp/unlisten":
+        return { result: {} };
       case "tcp/read":
         return { result: { chunk: base64("tcp"), ended: false } };
       default:

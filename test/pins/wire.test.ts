@@ -61,10 +61,15 @@ it("a client may send these requests", () => {
     "server/limits",
     "server/sessions",
     "server/status",
+    "tcp/accept",
     "tcp/close",
     "tcp/connect",
+    "tcp/listen",
     "tcp/read",
+    "tcp/unlisten",
     "tcp/write",
+    "unix/connect",
+    "unix/listen",
   ]);
 });
 
@@ -106,7 +111,7 @@ it("methods belong to these families, which the gate errors name", () => {
     filesystem: ["fs"],
     "capability discovery": ["capabilityRoots", "capabilities"],
     http: ["http"],
-    tcp: ["tcp"],
+    tcp: ["tcp", "unix"],
   });
 });
 
@@ -168,10 +173,15 @@ it("methods need these rights", () => {
       "http/cancel",
       "http/flow",
       "http/request",
+      "tcp/accept",
       "tcp/close",
       "tcp/connect",
+      "tcp/listen",
       "tcp/read",
+      "tcp/unlisten",
       "tcp/write",
+      "unix/connect",
+      "unix/listen",
     ],
     operate: ["server/limits", "server/sessions"],
     audit: ["server/audit"],

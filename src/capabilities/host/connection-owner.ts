@@ -1,7 +1,7 @@
 import { readlinkSync } from "node:fs";
-import { isIPv4, isIPv6, SocketAddress } from "node:net";
+import { isIPv4, isIPv6, type Socket, SocketAddress } from "node:net";
 import { networkInterfaces } from "node:os";
-import type { ConnectionEnds } from "../../base/connection-ends.ts";
+import { type ConnectionEnds, endsOf } from "../../base/connection-ends.ts";
 import { resultOr } from "../../native/result-or.ts";
 import { diagnoseSocket, type SocketOwner } from "../../native/socket-diagnosis.ts";
 import { inSlices } from "../process/slices.ts";
@@ -64,6 +64,15 @@ function statusOf(pid: number): { readonly parent: number; readonly depth: numbe
 export function isOwnUsers(ends: ConnectionEnds): boolean {
   const owner = ownerOf(ends);
   return owner !== undefined && (owner === process.geteuid?.() || owner === 0);
+}
+
+/**
+ * Whether an accepted connection from this machine is another user's than this program's and root's. Only on Linux can
+ * its owner be found; elsewhere none is.
+ */
+export function isForeign(accepted: Socket): boolean {
+  const ends = endsOf(accepted);
+  return process.platform === "linux" && (ends === undefined || !isOwnUsers(ends));
 }
 
 /** The user who opened the other end of a connection on this machine; undefined if it is closed or cannot be found. */

@@ -3,7 +3,7 @@ import { createDeferred, type Deferred } from "../../base/deferred.ts";
 import { CapabilityError, type ErrorCode } from "../../base/errors.ts";
 
 /** Bytes that wait for a reader, before the machine's own buffers make the sender wait. */
-const READ_BUFFER_BYTES = 256 * 1024;
+export const READ_BUFFER_BYTES = 256 * 1024;
 /** Time for one of several addresses. Node's default, 250 ms, is less than some round trips. */
 const ATTEMPT_TIMEOUT_MS = 3_000;
 /** Meaning of socket and name lookup errors. */
@@ -20,7 +20,7 @@ export interface TcpTarget {
   readonly port: number;
 }
 
-/** A TCP connection that is read on demand. */
+/** A connection over TCP or a Unix socket that is read on demand. */
 export class TcpConnection {
   readonly #socket: Socket;
   readonly #where: string;
@@ -28,7 +28,8 @@ export class TcpConnection {
   #ended = false;
   #failure: CapabilityError | undefined;
 
-  private constructor(socket: Socket, where: string) {
+  /** `where` names the other side in errors. */
+  constructor(socket: Socket, where: string) {
     this.#socket = socket;
     this.#where = where;
     socket.on("readable", () => {
@@ -55,11 +56,11 @@ export class TcpConnection {
       const socket = await connectSocket({ host, port, highWaterMark: READ_BUFFER_BYTES }, limits);
       return new TcpConnection(socket, where);
     } catch (error) {
-      throw failureOf(error as Error, `cannot connect to ${where}`);
+      throw socketFailure(error as Error, `cannot connect to ${where}`);
     }
   }
 
-  /** Address and port of the other side. */
+  /** Address and port of the other side; empty and 0 for a Unix socket. */
   get remote(): { readonly address: string; readonly port: number } {
     return { address: this.#socket.remoteAddress ?? "", port: this.#socket.remotePort ?? 0 };
   }
@@ -102,11 +103,11 @@ export class TcpConnection {
 
   /** Ends at once. Unless both sides have ended, the other one sees that it was cut off. */
   destroy(): void {
-    this.#socket.resetAndDestroy();
+    cutOff(this.#socket);
   }
 
   #failed(error: Error): CapabilityError {
-    return failureOf(error, `the connection to ${this.#where} failed`);
+    return socketFailure(error, `the connection to ${this.#where} failed`);
   }
 
   #fail(error: Error): void {
@@ -126,17 +127,25 @@ type Target = TcpTarget & Pick<TcpNetConnectOpts, "lookup"> & { readonly highWat
 /** Both directions end on their own. Rejects with the system's error, or if it takes too long or is aborted. */
 export function connectSocket(
   target: Target,
+  limits: { timeoutMs: number; signal: AbortSignal },
+): Promise<Socket> {
+  const socket = connect({
+    ...target,
+    allowHalfOpen: true,
+    noDelay: true,
+    keepAlive: true,
+    autoSelectFamily: true,
+    autoSelectFamilyAttemptTimeout: ATTEMPT_TIMEOUT_MS,
+  });
+  return whenConnected(socket, limits);
+}
+
+/** Resolves with a socket once it is connected. Rejects like `connectSocket`, and destroys it. */
+export function whenConnected(
+  socket: Socket,
   { timeoutMs, signal }: { timeoutMs: number; signal: AbortSignal },
 ): Promise<Socket> {
   return new Promise((resolve, reject) => {
-    const socket = connect({
-      ...target,
-      allowHalfOpen: true,
-      noDelay: true,
-      keepAlive: true,
-      autoSelectFamily: true,
-      autoSelectFamilyAttemptTimeout: ATTEMPT_TIMEOUT_MS,
-    });
     const settle = (): void => {
       clearTimeout(timer);
       signal.removeEventListener("abort", abort);
@@ -161,9 +170,17 @@ export function connectSocket(
   });
 }
 
-function failureOf(error: Error & { code?: unknown }, what: string): CapabilityError {
+/** Ends a socket at once. Over TCP, the other side sees that it was cut off. */
+export function cutOff(socket: Socket): void {
+  // Node resets nothing but TCP.
+  if (socket.remoteFamily === undefined) socket.destroy();
+  else socket.resetAndDestroy();
+}
+
+/** The meaning of a socket's error. */
+export function socketFailure(error: Error & { code?: unknown }, what: string): CapabilityError {
   const errno = typeof error.code === "string" && /^E[A-Z0-9_]+$/.test(error.code) ? error.code : undefined;
   const code = (errno === undefined ? undefined : CODES[errno]) ?? "OS_ERROR";
-  const why = error.message.replace(/^connect /, "");
+  const why = error.message.replace(/^(?:connect|listen) /, "");
   return new CapabilityError(code, `${what}: ${why}`, { cause: error, errno });
 }

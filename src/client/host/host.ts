@@ -33,7 +33,8 @@ import {
   withTerminalSize,
 } from "../process/start-request.ts";
 import { needs, unsupported } from "../calls/unsupported.ts";
-import { openTcpStream, type TcpOptions, type TcpStream } from "../tcp/tcp-stream.ts";
+import { listenOnPath, listenOnPort, type ListenOptions, type TcpListener } from "../tcp/tcp-listener.ts";
+import { openTcpStream, openUnixStream, type TcpOptions, type TcpStream } from "../tcp/tcp-stream.ts";
 import { abortable } from "../../base/deadlines.ts";
 
 /** How to run a command to its end. */
@@ -287,6 +288,27 @@ export class Host implements Caller, AsyncDisposable {
   async connectTcp(host: string, port: number, options: TcpOptions = {}): Promise<TcpStream> {
     needs(this, "tcp/connect");
     return await openTcpStream(this.#session, { host, port }, options);
+  }
+
+  /** The same for a Unix socket of the host's machine, by its absolute path. */
+  async connectUnix(path: string, options: Pick<TcpOptions, "signal"> = {}): Promise<TcpStream> {
+    needs(this, "unix/connect");
+    return await openUnixStream(this.#session, path, options);
+  }
+
+  /**
+   * Listens on a TCP port of the host's machine; 0 picks one. `for await (const connection of listener)` yields what
+   * connects there. It ends with the connection to the server, which a new one does not bring back.
+   */
+  async listenTcp(port: number, options: ListenOptions = {}): Promise<TcpListener> {
+    needs(this, "tcp/listen");
+    return await listenOnPort(this.#session, port, options);
+  }
+
+  /** The same on a new Unix socket of the host's machine, which only the server's user and root can connect to. */
+  async listenUnix(path: string, options: Pick<ListenOptions, "signal"> = {}): Promise<TcpListener> {
+    needs(this, "unix/listen");
+    return await listenOnPath(this.#session, path, options);
   }
 
   /** Ends the session, kills its processes that are still running, except kept ones, and closes the connection. */

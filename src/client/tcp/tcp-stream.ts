@@ -1,8 +1,9 @@
 import { randomId } from "../../base/random-id.ts";
 import { encodeBase64 } from "../../base/base64.ts";
 import { checkDuration, MAX_TIMER_MS } from "../../base/duration.ts";
-import type { Caller } from "../calls/caller.ts";
+import type { Caller, RequestOptions } from "../calls/caller.ts";
 import { decodeBytes } from "../calls/wire-bytes.ts";
+import { uriOf } from "../files/file-path.ts";
 
 /** Maximum bytes of one write on the wire. */
 const MAX_WRITE_BYTES = 256 * 1024;
@@ -19,9 +20,9 @@ export interface TcpOptions {
   readonly signal?: AbortSignal;
 }
 
-/** A TCP connection from the host's machine. A slow reader slows down only the sender. */
+/** A connection of the host's machine, over TCP or a Unix socket. A slow reader slows down only the sender. */
 export interface TcpStream extends AsyncDisposable {
-  /** Address and port of the other side. */
+  /** Address and port of the other side; for a Unix socket its path, if it has one, and 0. */
   readonly remote: { readonly address: string; readonly port: number };
   /** Ends when the other side sends nothing more. Cancelling closes the connection. */
   readonly readable: ReadableStream<Uint8Array>;
@@ -32,14 +33,42 @@ export interface TcpStream extends AsyncDisposable {
 }
 
 /** Opens a TCP connection through a server. */
-export async function openTcpStream(
+export function openTcpStream(
   caller: Caller,
   target: { readonly host: string; readonly port: number },
   { timeoutMs, signal }: TcpOptions,
 ): Promise<TcpStream> {
-  const tcpId = randomId();
   const limit =
     timeoutMs === undefined ? undefined : Math.min(checkDuration("timeoutMs", timeoutMs), MAX_TIMER_MS);
+  const params = { ...target, ...(limit === undefined ? {} : { timeoutMs: Math.ceil(limit) }) };
+  return openStream(
+    caller,
+    (tcpId, options) => caller.request("tcp/connect", { tcpId, ...params }, options),
+    signal,
+  );
+}
+
+/** Connects to a Unix socket through a server. */
+export function openUnixStream(
+  caller: Caller,
+  path: string,
+  { signal }: Pick<TcpOptions, "signal">,
+): Promise<TcpStream> {
+  const uri = uriOf(path);
+  const open = async (tcpId: string, options: RequestOptions): Promise<TcpStream["remote"]> => {
+    await caller.request("unix/connect", { tcpId, path: uri }, options);
+    return { address: path, port: 0 };
+  };
+  return openStream(caller, open, signal);
+}
+
+/** Wraps a connection that a request opens. */
+export async function openStream(
+  caller: Caller,
+  open: (tcpId: string, options: RequestOptions) => Promise<TcpStream["remote"]>,
+  signal?: AbortSignal,
+): Promise<TcpStream> {
+  const tcpId = randomId();
   let closed: Promise<void> | undefined;
   const close = (): Promise<void> => {
     closed ??= caller.request("tcp/close", { tcpId }).then(
@@ -50,14 +79,11 @@ export async function openTcpStream(
     );
     return closed;
   };
-  const params = { tcpId, ...target, ...(limit === undefined ? {} : { timeoutMs: Math.ceil(limit) }) };
-  const remote = await caller
-    .request("tcp/connect", params, signal === undefined ? {} : { signal })
-    .catch((error: unknown) => {
-      // The server may still be connecting.
-      if (signal?.aborted) void close();
-      throw error;
-    });
+  const remote = await open(tcpId, signal === undefined ? {} : { signal }).catch((error: unknown) => {
+    // The server may still be connecting.
+    if (signal?.aborted) void close();
+    throw error;
+  });
   return {
     remote,
     readable: readableOf(caller, tcpId, close),

@@ -53,6 +53,14 @@ const MAKERS: Readonly<Record<string, string>> = {
   handleId: "fs/open",
   watchId: "fs/watch",
   tcpId: "tcp/connect",
+  listenId: "tcp/listen",
+};
+/** Further methods that create what such an id names. */
+const ALSO_MAKES: Readonly<Record<string, string>> = {
+  "fs/openPart": "handleId",
+  "unix/connect": "tcpId",
+  "tcp/accept": "tcpId",
+  "unix/listen": "listenId",
 };
 /** The latest id of each kind, so that what was opened can be read next. */
 const latest = new Map<string, string>();
@@ -64,7 +72,7 @@ export function beginningsOf(method: string, host: Host): Beginnings {
     id: (name) => {
       const maker = MAKERS[name];
       if (maker === undefined) return undefined;
-      const isNew = method === maker || (name === "handleId" && method === "fs/openPart");
+      const isNew = method === maker || ALSO_MAKES[method] === name;
       const known = latest.get(name);
       if (!isNew) return known;
       const id = `inspector-${crypto.getRandomValues(new Uint32Array(1))[0]!.toString(36)}`;

@@ -1,34 +1,92 @@
 import { invalidParams } from "../wire/refusals.ts";
 import { decodeBase64, encodeBase64 } from "../../base/base64.ts";
-import { CapabilityError, RpcError } from "../../base/errors.ts";
-import { TcpConnection, type TcpTarget } from "../../capabilities/tcp/tcp-connection.ts";
+import { RpcError } from "../../base/errors.ts";
+import { Listener } from "../../capabilities/tcp/listener.ts";
+import { TcpConnection } from "../../capabilities/tcp/tcp-connection.ts";
+import { connectUnixSocket } from "../../capabilities/tcp/unix-socket.ts";
 import { RpcCode } from "../../protocol/errors.ts";
 import { DeferredAnswer, LazyAnswer } from "../../rpc/deferred-answer.ts";
 import type { Handlers } from "../../rpc/router.ts";
 import type { ClientConnection } from "../clients/client-connection.ts";
-import { limitError, type ServerLimits } from "../settings/limits.ts";
+import type { Locations } from "../files/locations.ts";
 import type { Sandboxes } from "../sandbox/sandboxes.ts";
 import { perClient } from "../wire/per-client.ts";
+import { ListenerSlots, TcpConnections, type TcpLimits } from "./tcp-connections.ts";
 
 const DEFAULT_TIMEOUT_MS = 30_000;
 const MAX_TIMEOUT_MS = 10 * 60_000;
 const MAX_READ_BYTES = 256 * 1024;
 const MAX_UNSENT_BYTES = 4 * 1024 * 1024;
+const LOOPBACK = "127.0.0.1";
 
-export function tcpHandlers(limits: Pick<ServerLimits, "maxTcpConnections">, sandboxes: Sandboxes) {
+export interface TcpParts {
+  readonly sandboxes: Sandboxes;
+  readonly locations: Locations;
+}
+
+export function tcpHandlers(limits: TcpLimits, { sandboxes, locations }: TcpParts) {
+  const slots = new ListenerSlots(limits.maxListeners);
   const connectionsOf = perClient<ClientConnection, TcpConnections>(
-    ({ signal }) => new TcpConnections(limits.maxTcpConnections, signal),
+    ({ signal }) => new TcpConnections(limits, { slots, signal }),
     (connections) => connections.closeAll(),
   );
   return {
     "tcp/connect": (client, { tcpId, host, port, timeoutMs }) => {
-      sandboxes.checkTcp(client);
+      sandboxes.checkTcp(client, "tcp/connect");
       const patienceMs = Math.min(timeoutMs ?? DEFAULT_TIMEOUT_MS, MAX_TIMEOUT_MS);
       return new DeferredAnswer(
         connectionsOf(client)
-          .connect(tcpId, { host, port }, patienceMs)
+          .connect(tcpId, (signal) => TcpConnection.open({ host, port }, { timeoutMs: patienceMs, signal }))
           .then(({ remote }) => remote),
       );
+    },
+
+    "unix/connect": (client, { tcpId, path }) => {
+      sandboxes.checkUnix(client, "unix/connect");
+      const location = locations.locate(client, { path });
+      const check = (fd: number, real: string): void => sandboxes.checkSocket(real, fd);
+      return new DeferredAnswer(
+        connectionsOf(client)
+          .connect(tcpId, (signal) =>
+            connectUnixSocket(location, check, { timeoutMs: DEFAULT_TIMEOUT_MS, signal }),
+          )
+          .then(() => ({})),
+      );
+    },
+
+    "tcp/listen": (client, { listenId, host, port }) => {
+      sandboxes.checkTcp(client, "tcp/listen");
+      const connections = connectionsOf(client);
+      const address = { host: host ?? LOOPBACK, port };
+      return new DeferredAnswer(
+        connections
+          .listen(listenId, () => Listener.onPort(address, connections.admits))
+          .then(({ local }) => ({ address: local?.address ?? "", port: local?.port ?? 0 })),
+      );
+    },
+
+    "unix/listen": (client, { listenId, path }) => {
+      sandboxes.checkUnix(client, "unix/listen");
+      const location = locations.locate(client, { path });
+      const connections = connectionsOf(client);
+      const check = (real: string): void => sandboxes.checkSocket(real);
+      return new DeferredAnswer(
+        connections
+          .listen(listenId, () => Listener.onPath(location, { admits: connections.admits, check }))
+          .then(() => ({})),
+      );
+    },
+
+    "tcp/accept": (client, { listenId, tcpId }) =>
+      new DeferredAnswer(
+        connectionsOf(client)
+          .accept(listenId, tcpId)
+          .then(({ remote }) => remote),
+      ),
+
+    "tcp/unlisten": (client, { listenId }) => {
+      connectionsOf(client).unlisten(listenId);
+      return {};
     },
 
     "tcp/read": (client, { tcpId, maxBytes }) =>
@@ -59,71 +117,4 @@ export function tcpHandlers(limits: Pick<ServerLimits, "maxTcpConnections">, san
       return {};
     },
   } satisfies Handlers<ClientConnection>;
-}
-
-/** The TCP connections of one client, which end with it. */
-class TcpConnections {
-  readonly #open = new Map<string, TcpConnection>();
-  readonly #connecting = new Map<string, AbortController>();
-  /** Connections with a pending read. */
-  readonly #reading = new WeakSet<TcpConnection>();
-  readonly #limit: number;
-  readonly #signal: AbortSignal;
-
-  constructor(limit: number, signal: AbortSignal) {
-    this.#limit = limit;
-    this.#signal = signal;
-  }
-
-  async connect(id: string, target: TcpTarget, timeoutMs: number): Promise<TcpConnection> {
-    if (this.#open.has(id) || this.#connecting.has(id))
-      throw invalidParams(`TCP connection \`${id}\` already exists`);
-    if (this.#open.size + this.#connecting.size >= this.#limit)
-      throw limitError("maxTcpConnections", this.#limit, "too many TCP connections");
-    const attempt = new AbortController();
-    this.#connecting.set(id, attempt);
-    try {
-      const connection = await TcpConnection.open(target, { timeoutMs, signal: attempt.signal });
-      if (this.#signal.aborted) connection.destroy();
-      else this.#open.set(id, connection);
-      return connection;
-    } finally {
-      this.#connecting.delete(id);
-    }
-  }
-
-  get(id: string): TcpConnection {
-    const connection = this.#open.get(id);
-    if (connection === undefined) throw new CapabilityError("NOT_FOUND", `no TCP connection \`${id}\``);
-    return connection;
-  }
-
-  /** Resolves when there is something to take, with a function that takes it. */
-  async read(id: string): Promise<TcpConnection["take"]> {
-    const connection = this.get(id);
-    if (this.#reading.has(connection)) throw invalidParams(`a read of TCP connection \`${id}\` is waiting`);
-    this.#reading.add(connection);
-    try {
-      await connection.whenReadable();
-    } catch (error) {
-      this.#reading.delete(connection);
-      throw error;
-    }
-    return (maxBytes) => {
-      this.#reading.delete(connection);
-      return connection.take(maxBytes);
-    };
-  }
-
-  close(id: string): void {
-    this.#connecting.get(id)?.abort();
-    this.#open.get(id)?.destroy();
-    this.#open.delete(id);
-  }
-
-  closeAll(): void {
-    for (const attempt of this.#connecting.values()) attempt.abort();
-    for (const connection of this.#open.values()) connection.destroy();
-    this.#open.clear();
-  }
 }

@@ -1,5 +1,6 @@
 import { CapabilityError, RpcError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
+import { OwnFiles } from "../../capabilities/files/own-files.ts";
 import type { FileView } from "../../capabilities/sandbox/view/file-view.ts";
 import type { Confinement } from "../../capabilities/sandbox/sandbox.ts";
 import {
@@ -8,7 +9,11 @@ import {
   type SandboxPolicy,
   SandboxRefusal,
 } from "../../capabilities/sandbox/policy/sandbox-policy.ts";
-import { filesInSharedDirectories, type ServerFiles } from "../../capabilities/sandbox/view/server-files.ts";
+import {
+  filesInSharedDirectories,
+  isHidden,
+  type ServerFiles,
+} from "../../capabilities/sandbox/view/server-files.ts";
 import { viewInTurns, viewOf } from "../../capabilities/sandbox/view/view-of.ts";
 import { RpcCode } from "../../protocol/errors.ts";
 import type { SandboxContext } from "../../protocol/sandbox.ts";
@@ -18,6 +23,8 @@ import { sandboxPolicy, type SandboxSubject } from "./sandbox-context.ts";
 
 /** Leaves files as they are. */
 const PROXIED: SandboxPolicy = { files: "unrestricted", network: "proxied" };
+
+type UnixMethod = "unix/connect" | "unix/listen";
 
 /** The client properties that confinement depends on. */
 interface Client {
@@ -105,13 +112,25 @@ export class Sandboxes {
   }
 
   /** The same for connections of any kind, which no sandbox would confine. */
-  checkTcp(client: Client): void {
+  checkTcp(client: Client, method: "tcp/connect" | "tcp/listen" | UnixMethod): void {
     this.checkNetwork(client);
     if (!this.#options.isRequired) return;
-    throw new CapabilityError(
-      "PERMISSION_DENIED",
-      "this server requires a sandbox, and tcp/connect has none",
-    );
+    throw new CapabilityError("PERMISSION_DENIED", `this server requires a sandbox, and ${method} has none`);
+  }
+
+  /** The same for Unix sockets, which are also files. */
+  checkUnix(client: Client, method: UnixMethod): void {
+    this.checkTcp(client, method);
+    if (this.imposed(client.rights) === undefined) return;
+    throw new CapabilityError("PERMISSION_DENIED", `a sandbox confines this client, and ${method} has none`);
+  }
+
+  /** Throws for the place of a socket that is the server's, and for such a socket itself, whatever its path. */
+  checkSocket(path: string, fd?: number): void {
+    const { maskedPaths = [], socketPaths = [] } = this.files;
+    const isHere = isHidden(path, { hiddenPaths: [], maskedPaths, socketPaths });
+    if (isHere || (fd !== undefined && new OwnFiles(socketPaths).has(fd)))
+      throw new CapabilityError("PERMISSION_DENIED", `path \`${path}\` belongs to this server`);
   }
 
   /** Applies a policy to the disk's current state. A policy with patterns takes time, but does not block others. */

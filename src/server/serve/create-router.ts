@@ -69,7 +69,7 @@ export function createRouter(parts: RouterParts): Router<ClientConnection> {
     ...processExtensionHandlers({ sessions, kept, allowServerScope: limits.allowServerScope }),
     ...confinedFileHandlers(fileHandlers(locations), confinement),
     ...httpHandlers(environment, sandboxes),
-    ...tcpHandlers(limits, sandboxes),
+    ...tcpHandlers(limits, { sandboxes, locations }),
     ...confinedDiscoveryHandlers(discoveryHandlers(codexHome, locations), confinement),
     ...environmentConfigHandlers(codexHome, locations, {
       helpers,

@@ -21,6 +21,8 @@ describe("resolveLimits", () => {
       maxBufferedBytes: 201_326_592,
       maxUnreadInputBytes: 16_777_216,
       maxTcpConnections: 256,
+      maxListenersPerConnection: 16,
+      maxListeners: 256,
       detachedSessionTtlMs: 80_000,
       exitedProcessRetentionMs: 80_000,
       maxKeptProcesses: 256,

@@ -128,7 +128,17 @@ export const LIMITS = {
   maxTcpConnections: number(
     "count",
     [0, 256, 16_384],
-    "Maximum number of TCP connections opened by tcp/connect, per connection; a further one is refused. 0 refuses all",
+    "Maximum number of TCP and Unix socket connections opened by tcp/connect and unix/connect, accepted, or waiting to be accepted, per connection; a further one is refused, or cut off. 0 refuses all",
+  ),
+  maxListenersPerConnection: number(
+    "count",
+    [0, 16, 1024],
+    "Maximum number of ports and Unix sockets opened by tcp/listen and unix/listen, per connection; a further one is refused. 0 refuses all",
+  ),
+  maxListeners: number(
+    "count",
+    [0, 256, 16_384],
+    "Maximum number of these, all connections together; a further one is refused",
   ),
   detachedSessionTtlMs: number(
     "ms",

@@ -56,6 +56,40 @@ export const extensionRequirements = {
     "What the other side does not read is refused beyond 4 MiB; answers come as it reads.",
   ),
   "tcp:ends": ours("TCP connections end when they are closed, and with the connection of their client."),
+  "tcp.listen:accepts": ours(
+    "A listener takes connections before they are accepted, in order and with what they sent; each carries bytes both ways.",
+  ),
+  "tcp.listen:refuses": ours(
+    "A port in use, an address of no interface, a repeated id and impossible values are refused, each with its code.",
+  ),
+  "tcp.listen:limit": ours(
+    "A listener beyond maxListenersPerConnection or maxListeners is refused; one that is closed makes room.",
+    {
+      transports: ["cli"],
+    },
+  ),
+  "tcp.listen:sandbox": ours(
+    "A server that requires a sandbox listens nowhere, and connects to no Unix socket.",
+    {
+      transports: ["cli"],
+    },
+  ),
+  "tcp.accept:waits": ours(
+    "Only one accept of a listener may wait, and others are not held up; closing its id, or the listener, ends it.",
+  ),
+  "tcp.accept:bounded": ours(
+    "Beyond 64 waiting connections, or maxTcpConnections, further ones are cut off.",
+    { transports: ["cli"] },
+  ),
+  "tcp.listen:ends": ours("Listeners end when they are closed, and with the connection of their client."),
+  "unix.connect:carries": ours("A Unix socket carries bytes both ways, whatever the length of its path."),
+  "unix.connect:refuses": ours(
+    "A missing path, one that is no socket, a socket without a listener, and one outside the roots are refused, each with its code.",
+    { transports: ["cli"] },
+  ),
+  "unix.listen:accepts": ours(
+    "A new Unix socket has mode 0600, takes connections, and is removed with its listener; an existing path is refused.",
+  ),
 
   "process.flow:holds": ours(
     "A paused process waits, others do not, and after resuming every byte arrives in order.",
