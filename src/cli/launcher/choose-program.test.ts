@@ -14,7 +14,9 @@ test.each([
   "--hosts",
   "-V",
   "--stdio",
-])("'%s' is for the server's program", (first) => expect(chooseProgram(wordsOf(first), false)).toBe("program.js"));
+])("'%s' is for the server's program", (first) =>
+  expect(chooseProgram(wordsOf(first), false)).toBe("program.js"),
+);
 
 test.each([
   "run",
@@ -31,7 +33,9 @@ test.each([
   "help run",
   "help --help",
   "help -V",
-])("'%s' is for the client's program", (first) => expect(chooseProgram(wordsOf(first), false)).toBe("client.js"));
+])("'%s' is for the client's program", (first) =>
+  expect(chooseProgram(wordsOf(first), false)).toBe("client.js"),
+);
 
 test("in a terminal, no word at all is for the client's program", () => {
   expect(chooseProgram([], true)).toBe("client.js");
