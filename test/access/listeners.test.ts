@@ -104,12 +104,12 @@ it("the audit log has listeners, what they accept, and Unix sockets", async () =
   const server = await serve({ environment, audit: { file } });
   const host = await connect(server.url);
   const listener = await host.listenTcp(0);
-  const socket = dial(listener.local.port, "127.0.0.1");
+  const socket = dial(listener.local.port, "127.0.0.1").on("error", () => {});
   for await (const connection of listener) {
     await connection.close();
     break;
   }
-  socket.on("error", () => {}).destroy();
+  socket.destroy();
   await (await host.connectUnix(join(directory, "echo"))).close();
   await host.close();
   await server.close();

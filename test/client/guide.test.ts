@@ -15,7 +15,7 @@ type Sample = (host: object, check: typeof assert) => Promise<void>;
 const AsyncFunction = (async () => {}).constructor as new (...source: string[]) => Sample;
 
 it("the samples of the guide to files and HTTP do what they say", async () => {
-  expect(samples).toHaveLength(8);
+  expect(samples).toHaveLength(9);
   const directory = await mkdtemp(join(tmpdir(), "guide-"));
   const server = createServer();
   try {

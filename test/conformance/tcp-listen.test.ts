@@ -38,7 +38,8 @@ class Caller {
     this.socket = connect({ ...to, allowHalfOpen: true, ...("port" in to ? { host: "127.0.0.1" } : {}) });
     sockets.add(this.socket.on("error", () => {}));
     this.socket.setEncoding("latin1").on("data", (text: string) => (this.heard += text));
-    this.closed = withDeadline(once(this.socket, "close"), DEADLINE_MS, () => "the connection to be cut off");
+    const closed = new Promise((resolve) => this.socket.once("close", resolve));
+    this.closed = withDeadline(closed, DEADLINE_MS, () => "the connection to be cut off");
     this.closed.catch(() => {});
   }
 
@@ -254,6 +255,8 @@ verifies("tcp.listen:ends", async ({ peer }) => {
   const again = await listen(connection, "l");
   await connection.request("unix/listen", { listenId: "u", path });
   const waiting = [await new Caller({ port: again }).connected(), await new Caller({ path }).connected()];
+  // A Unix socket ends like any other: nothing is reset.
+  waiting[1]?.socket.end();
   connection.close();
   for (const { closed } of waiting) await closed;
   await nobodyListens(again);

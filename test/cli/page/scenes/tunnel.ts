@@ -19,7 +19,13 @@ export async function tunnel(desk: Desk): Promise<readonly string[]> {
     const screens = [await terminal.screen(), await other.screen()];
     await other.clear();
     await other.run(`exec-server -H build fetch http://localhost:${port}/`);
-    return [...screens, await other.screen()];
+    const fetched = await other.screen();
+    await terminal.clear();
+    await terminal.begin(`exec-server -H build tunnel -R 0:localhost:${port}`);
+    await terminal.shows(/^127\.0\.0\.1:\d+ on build -> /m);
+    await terminal.press("C-c");
+    await terminal.prompt();
+    return [...screens, fetched, await terminal.screen()];
   } finally {
     server.closeAllConnections();
     server.close();
