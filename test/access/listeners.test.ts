@@ -81,7 +81,7 @@ it.each<[string, RightsOptions, readonly boolean[]]>([
   },
 );
 
-it("connections between two listeners of one client end with it, and nothing stays behind", async () => {
+it("a Unix socket that a client listens on ends with it, and nothing stays behind", async () => {
   await using server = await serve({ environment });
   const host = await connect(server.url);
   const path = join(directory, "new");

@@ -1,6 +1,11 @@
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { serve } from "../../src/server/index.ts";
+import { createAuthority } from "../fixtures/certificates.ts";
+import { startNats } from "../fixtures/nats-server.ts";
 import { type RunOptions, runProgram } from "./run-program.ts";
 
 // `exec-server doctor` on this machine, and on machines that are broken in one way each.
@@ -34,8 +39,11 @@ function pathWith(name: string, script: string | undefined): string {
   return path;
 }
 
-async function report(options: RunOptions = {}): Promise<Report & { status: number | null }> {
-  const { status, stdout, stderr } = await runProgram(["doctor", "--json"], options);
+async function report(
+  options: RunOptions = {},
+  args: readonly string[] = [],
+): Promise<Report & { status: number | null }> {
+  const { status, stdout, stderr } = await runProgram(["doctor", "--json", ...args], options);
   expect(stderr).toBe("");
   return { status, ...(JSON.parse(stdout) as Report) };
 }
@@ -58,6 +66,7 @@ describe.concurrent("doctor", () => {
         "interfaces",
         "network",
         "terminal",
+        "descriptors",
       ].map((name) => [name, true]),
     );
     expect({ status, ok }).toEqual({ status: 0, ok: true });
@@ -151,6 +160,61 @@ describe.concurrent("doctor", () => {
     expect(found).toContain("processes: a program inside could see the server");
   });
 
+  test("checks the setup of a server by the flags that it is started with", async () => {
+    using authority = createAuthority();
+    await using nats = await startNats();
+    const { cert, key } = authority.issue("server", { days: 30 });
+    chmodSync(key, 0o600);
+    const table = join(authority.directory, "tokens.toml");
+    writeFileSync(table, "", { mode: 0o644 });
+    const server = createServer().listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    const tls = ["--tls-cert", cert, "--tls-key", key];
+    const login = ["--ws-auth", "token-table", "--ws-token-table", table, "--fleet", nats.url];
+    const taken = await report({}, ["--listen", `wss://127.0.0.1:${port}`, ...tls, ...login]);
+    server.close();
+    await once(server, "close");
+    expect(failures(taken)).toEqual([
+      {
+        name: "address",
+        ok: false,
+        detail: expect.stringMatching(
+          new RegExp(`^wss://127.0.0.1:${port} is taken by .+ \\(process ${process.pid}\\)$`),
+        ),
+        remedies: [expect.stringContaining("another port")],
+      },
+    ]);
+    expect(taken.status).toBe(1);
+    chmodSync(key, 0o644);
+    const open = await report({}, ["--listen", `wss://127.0.0.1:${port}`, ...tls, ...login]);
+    expect(failures(open)).toMatchObject([{ name: "file", remedies: [`chmod 600 ${key}`] }]);
+    const passed = open.checks.filter(({ ok }) => ok).map(({ name, detail }) => `${name}: ${detail}`);
+    expect(passed.slice(passed.findIndex((line) => line.startsWith("descriptors:")))).toEqual([
+      expect.stringMatching(/^descriptors: up to \d+ /),
+      `address: wss://127.0.0.1:${port} is free`,
+      expect.stringMatching(/^certificate: valid until .*, for 127.0.0.1, localhost$/),
+      `file: the token table ${table} is safe from others (mode 644)`,
+      expect.stringMatching(/^file: the TLS certificate /),
+      `nats: ${nats.url} accepts this machine`,
+    ]);
+  });
+
+  test("compares the clock with that of a server", async () => {
+    await using server = await serve();
+    const { checks } = await report({}, ["--url", server.url]);
+    expect(checks.at(-1)).toEqual({
+      name: "clock",
+      ok: true,
+      detail: `it agrees with that of ${new URL(server.url).host}`,
+      remedies: [],
+    });
+    expect(await runProgram(["doctor", "--url", "build"])).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining("invalid value 'build' for '--url <URL>'"),
+    });
+  });
+
   test("refuses what it does not know", async () => {
     expect(await runProgram(["doctor", "--jsno"])).toEqual({
       status: 2,
@@ -162,7 +226,7 @@ describe.concurrent("doctor", () => {
   test("explains itself", async () => {
     const { status, stdout } = await runProgram(["doctor", "--help"]);
     expect(stdout).toMatch(
-      /^Check whether the sandbox works on this machine.*\n\nUsage: exec-server doctor \[--json\]\n/,
+      /^Check whether a server works on this machine.*\n\nUsage: exec-server doctor \[--json\] /,
     );
     expect(status).toBe(0);
   });

@@ -20,54 +20,19 @@ import { parseDuration } from "../shared/parse-duration.ts";
 import { writeErr, writeOut } from "../shared/standard-streams.ts";
 import { stateDirectory } from "../shared/state-directory.ts";
 import { VERSION } from "../shared/version.ts";
-import { AUDIT_FLAGS, parseAudit } from "./audit-flags.ts";
-import {
-  AUTHENTICATION_FILES,
-  AUTHENTICATION_FLAGS,
-  parseAuthentication,
-  resolveHome,
-} from "./authentication-flags.ts";
+import { parseAudit } from "./audit-flags.ts";
+import { AUTHENTICATION_FILES, parseAuthentication, resolveHome } from "./authentication-flags.ts";
 import { type Configuration, readConfiguration } from "./config-file.ts";
 import { endWithStdin, exitAfter, onStopSignal, startedBefore } from "./ending.ts";
-import {
-  type Exposure,
-  EXPOSURE_FLAGS,
-  EXPOSURE_SWITCHES,
-  parseExposure,
-  REPEATABLE_EXPOSURE_FLAGS,
-} from "./exposure-flags.ts";
+import { type Exposure, parseExposure } from "./exposure-flags.ts";
 import { type Flags, parseFlags } from "./flags.ts";
-import { FLEET_FLAGS, parseFleet, REPEATABLE_FLEET_FLAGS } from "./fleet-flags.ts";
-import { LIMIT_FLAGS, parseLimitFlags } from "./limit-flags.ts";
-import { LOG_FLAGS, parseLog } from "./log.ts";
-import { parseRemote, REMOTE_SERVER_FLAGS, REMOTE_SERVER_SWITCHES } from "./remote-flags.ts";
+import { parseFleet } from "./fleet-flags.ts";
+import { parseLimitFlags } from "./limit-flags.ts";
+import { parseLog } from "./log.ts";
+import { parseRemote } from "./remote-flags.ts";
 import { refuseDebugger } from "./refuse-debugger.ts";
+import { REFUSED_FLAGS, SERVER_FLAGS } from "./server-flags.ts";
 import { consoleLine, welcome } from "./welcome.ts";
-
-const FLAGS = {
-  listen: "URL",
-  "concurrent-requests": "COUNT",
-  "exit-when-idle": "DURATION",
-  config: "PATH",
-  sandbox: "NAME",
-  "run-as": "USER",
-  ...EXPOSURE_FLAGS,
-  ...FLEET_FLAGS,
-  ...REMOTE_SERVER_FLAGS,
-  ...AUTHENTICATION_FLAGS,
-  ...AUDIT_FLAGS,
-  ...LIMIT_FLAGS,
-  ...LOG_FLAGS,
-};
-const SWITCHES = [
-  "insecure-no-auth",
-  "stdio",
-  "require-sandbox",
-  "metrics",
-  "no-console",
-  ...EXPOSURE_SWITCHES,
-  ...REMOTE_SERVER_SWITCHES,
-];
 
 /**
  * Status of a server that is no longer reachable, because a newer one has its name. A supervisor that restarted it
@@ -77,9 +42,6 @@ const REPLACED_STATUS = 3;
 
 /** By then, most clients of a new server have sent `initialize`. */
 const FINISH_DELAY_MS = 500;
-
-/** Codex flags that change what is served. Ignoring one silently would mislead the caller. */
-const REFUSED_FLAGS = { "linux-sandbox-pid-namespace": "MODE" };
 
 /** Serves until it is stopped, or its only client leaves. */
 export async function serve(args: readonly string[]): Promise<void> {
@@ -113,11 +75,7 @@ function finishStart(logger: Logger): void {
 type Options = Omit<Awaited<ReturnType<typeof parseOptions>>, "address">;
 
 async function parseOptions(args: readonly string[]) {
-  const flags = parseFlags(args, {
-    values: { ...FLAGS, ...REFUSED_FLAGS },
-    switches: SWITCHES,
-    repeatable: [...REPEATABLE_EXPOSURE_FLAGS, ...REPEATABLE_FLEET_FLAGS],
-  });
+  const flags = parseFlags(args, SERVER_FLAGS);
   if (flags.has("stdio") && flags.has("listen"))
     throw usageFailure("the argument '--stdio' cannot be used with '--listen <URL>'");
   const refused = Object.keys(REFUSED_FLAGS).find((name) => flags.has(name));

@@ -12,7 +12,7 @@ export const TARGET_OPTIONS = [
 /** Commands of the server's program, which the client's only names, with their lines in the overview. */
 export const SERVER_COMMANDS: Readonly<Record<string, string>> = {
   serve: "serve clients; may be left out before its options",
-  doctor: "check whether the sandbox works here, and what is missing",
+  doctor: "check whether a server works here, and what is missing",
   sandbox: "print what a sandbox allows on this machine",
   relay: "connect clients with executors that they cannot reach",
   forward: "register a server that listens elsewhere with a relay",

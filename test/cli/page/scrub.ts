@@ -30,6 +30,7 @@ const EXAMPLES: readonly (readonly [RegExp, string])[] = [
   [/ on linux \S+, [^\n]+/g, " on linux 6.1.0, x64, as ann"],
   [/ on linux \w+$/gm, " on linux x64"],
   [/(bwrap has version )[\d.]+/g, "$10.8.0"],
+  [/(descriptors +up to )\d+/g, "$1524288"],
   [/exec-server \d+\.\d+\.\d+/g, "exec-server 0.1.0"],
   [/[ \t]+$/gm, ""],
 ];

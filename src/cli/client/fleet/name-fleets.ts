@@ -6,7 +6,8 @@ import { withFleet, withoutFleet } from "../target/hosts/edit-hosts.ts";
 import { nameFault } from "../target/hosts/entry-checks.ts";
 import { knownFleets } from "../target/hosts/find-fleet.ts";
 import { fleetFault } from "../target/hosts/fleet-entry.ts";
-import { hostsPath, readHosts } from "../target/hosts/hosts-file.ts";
+import { hostsPath } from "../../shared/hosts-path.ts";
+import { readHosts } from "../target/hosts/hosts-file.ts";
 import { replaceFile } from "../../shared/replace-file.ts";
 import type { TargetOptions } from "../target/target-options.ts";
 

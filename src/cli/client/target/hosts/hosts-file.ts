@@ -1,6 +1,5 @@
 import { statSync } from "node:fs";
-import { join } from "node:path";
-import { ownAccount } from "../../../../native/account.ts";
+import { hostsPath } from "../../../shared/hosts-path.ts";
 import { readSmallFile } from "../../../shared/read-small-file.ts";
 import { describeFileError, Failure } from "../../../shared/failure.ts";
 import { parseToml } from "../../../shared/parse-toml.ts";
@@ -44,14 +43,6 @@ export interface HostsFile extends Hosts {
   readonly text: string | undefined;
   /** True if the file holds a token or a password that other users can read. */
   readonly isExposed: boolean;
-}
-
-/** Path of the file, whether or not it exists. */
-export function hostsPath(environment: NodeJS.ProcessEnv = process.env): string {
-  const { XDG_CONFIG_HOME, HOME } = environment;
-  if (XDG_CONFIG_HOME?.startsWith("/")) return join(XDG_CONFIG_HOME, "exec-server", "hosts.toml");
-  const home = HOME || ownAccount()?.home || "/";
-  return join(home, ".config", "exec-server", "hosts.toml");
 }
 
 /** Reads the file. Throws a Failure for one that cannot be read, or is not of this kind. */

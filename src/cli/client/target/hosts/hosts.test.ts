@@ -14,7 +14,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { withChangedHost, withHost, withoutHost } from "./edit-hosts.ts";
-import { hostsPath, parseHosts, readHosts } from "./hosts-file.ts";
+import { hostsPath } from "../../../shared/hosts-path.ts";
+import { parseHosts, readHosts } from "./hosts-file.ts";
 import { replaceFile } from "../../../shared/replace-file.ts";
 
 let directory = "";
