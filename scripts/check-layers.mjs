@@ -94,6 +94,7 @@ const ALLOWED = {
     "bridge",
     "fleet/dial-error.ts",
     "fleet/labels.ts",
+    "fleet/open-bus.ts",
     "fleet/subjects.ts",
     "noise",
     "relay",

@@ -14,6 +14,7 @@ test.each([
   ["process/attach", { processId: "other" }],
   ["process/flow", { processId: "other", paused: false }],
   ["tcp/connect", { streamId: "t", host: "localhost", port: 1 }],
+  ["tcp/listen", { listenId: "l", port: 1 }],
   ["process/start", { processId: "p" }],
   ["fs/remove", { path: "file:///a" }],
 ])("a %s whose answer was lost is made again on the next connection", async (method, params) => {

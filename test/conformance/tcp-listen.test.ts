@@ -144,10 +144,8 @@ verifies("tcp.listen:refuses", async ({ peer }) => {
 });
 
 verifies("tcp.listen:limit", async ({ launch }) => {
-  const server = await launch([
-    ...["--listen", "ws://127.0.0.1:0"],
-    ...["--max-listeners-per-connection", "2", "--max-listeners", "3"],
-  ]);
+  const limits = ["--max-listeners-per-connection", "2", "--max-listeners", "3"];
+  const server = await launch(["--listen", "ws://127.0.0.1:0", ...limits]);
   const url = await server.banner();
   const [one, other] = [await openWebSocketPeer(url), await openWebSocketPeer(url)];
   await one.handshake();

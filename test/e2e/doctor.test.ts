@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { serve } from "../../src/server/index.ts";
+import { launch } from "../conformance/server-process.ts";
 import { createAuthority } from "../fixtures/certificates.ts";
 import { startNats } from "../fixtures/nats-server.ts";
 import { type RunOptions, runProgram } from "./run-program.ts";
@@ -200,13 +200,19 @@ describe.concurrent("doctor", () => {
     ]);
   });
 
-  test("compares the clock with that of a server", async () => {
-    await using server = await serve();
-    const { checks } = await report({}, ["--url", server.url]);
+  test("compares the clock with that of a server, and recognizes a server on its address", async () => {
+    const server = await launch("ours", ["--listen", "ws://127.0.0.1:0"]);
+    const url = await server.banner();
+    const { checks } = await report({}, ["--listen", url, "--url", url]);
+    await server.stop();
+    expect(checks.find(({ name }) => name === "address")).toMatchObject({
+      ok: true,
+      detail: `an exec-server listens on ${url} already, as process ${server.child.pid}`,
+    });
     expect(checks.at(-1)).toEqual({
       name: "clock",
       ok: true,
-      detail: `it agrees with that of ${new URL(server.url).host}`,
+      detail: `it agrees with that of ${new URL(url).host}`,
       remedies: [],
     });
     expect(await runProgram(["doctor", "--url", "build"])).toMatchObject({

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import { createServer, type Server, type Socket } from "node:net";
 import { CapabilityError } from "../../base/errors.ts";
 import { createDeferred, type Deferred } from "../../base/deferred.ts";
 import type { Location } from "../files/location.ts";
@@ -59,7 +59,7 @@ export class Listener {
 
   /** Undefined for a Unix socket. */
   get local(): { readonly address: string; readonly port: number } | undefined {
-    const address = this.#server.address() as AddressInfo | string | null;
+    const address = this.#server.address();
     return typeof address === "string" || address === null ? undefined : address;
   }
 

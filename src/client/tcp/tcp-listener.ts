@@ -73,8 +73,7 @@ async function openListener(
   };
   async function* connections(): AsyncGenerator<TcpStream, void> {
     try {
-      while (closed === undefined)
-        yield await openStream(caller, (tcpId) => caller.request("tcp/accept", { listenId, tcpId }));
+      for (;;) yield await openStream(caller, (tcpId) => caller.request("tcp/accept", { listenId, tcpId }));
     } catch (error) {
       if (closed === undefined) throw error;
     } finally {

@@ -162,7 +162,7 @@ export class TcpConnections {
 
   closeAll(): void {
     for (const attempt of this.#connecting.values()) attempt.abort();
-    for (const id of [...this.#listeners.keys()]) this.unlisten(id);
+    for (const id of this.#listeners.keys()) this.unlisten(id);
     for (const connection of this.#open.values()) connection.destroy();
     this.#open.clear();
   }

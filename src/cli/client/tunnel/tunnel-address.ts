@@ -9,7 +9,7 @@ export interface PortAddress {
 }
 
 /** A Unix socket, by its absolute path. */
-export interface SocketAddress {
+interface SocketAddress {
   readonly path: string;
 }
 

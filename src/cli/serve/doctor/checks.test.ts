@@ -47,12 +47,11 @@ describe("the address", () => {
     expect(await addressAt(url)).toBeUndefined();
   });
 
-  test("is free, or taken by a server, which is this program here", async () => {
+  test("is free, or taken by a program that is named", async () => {
     const server = createServer();
     const port = await listening(server, LOOPBACK);
     expect(await addressAt(`ws://127.0.0.1:${port}`)).toMatchObject({
-      ok: true,
-      detail: `an exec-server listens on ws://127.0.0.1:${port} already, as process ${process.pid}`,
+      detail: expect.stringContaining(`process ${process.pid}`) as string,
     });
     server.close();
     await once(server, "close");
