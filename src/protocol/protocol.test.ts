@@ -70,6 +70,7 @@ describe("the table", () => {
       "console/link",
       "server/sessions",
       "server/limits",
+      "server/metrics",
       "server/audit",
       "server/cordon",
     ]);
@@ -118,6 +119,7 @@ describe("the table", () => {
       "console/link",
       "server/sessions",
       "server/limits",
+      "server/metrics",
       "server/audit",
       "server/cordon",
     ]);

@@ -16,6 +16,9 @@ export const ClientRights = object(() => ({
 /** What a client may do on a server. */
 export type ClientRights = Infer<typeof ClientRights>;
 
+/** Values at the same times as all others of `server/metrics`. */
+const Values = (doc: string) => z.array(z.number().min(0)).describe(doc);
+
 const statusMethod = methodsWith({
   family: "environment status",
   lost: "repeat",
@@ -83,6 +86,28 @@ export const serverStatusMethods = {
           doc: z.string().describe("What it limits, and what happens when it is reached"),
         }),
       ),
+    }),
+  }),
+  "server/metrics": statusMethod({
+    doc: "Returns how busy the server has been: values from every 15 seconds of the last hour, and those of now. Rates are averages since the value before.",
+    right: "operate",
+    params: NoParams,
+    result: () => ({
+      atMs: z
+        .array(Unsigned())
+        .describe(
+          "Times, the oldest first, in milliseconds since the epoch. All other lists are as long; a new server has two values",
+        ),
+      connections: Values("Open connections"),
+      sessions: Values("Including those that wait for their client to reconnect"),
+      runningProcesses: Values("Processes of all clients that have not ended"),
+      bufferedBytes: Values("Memory used for answers and unread output"),
+      requestsPerSecond: Values("Requests that were answered"),
+      errorsPerSecond: Values("Those that were answered with an error"),
+      sentBytesPerSecond: Values("Bytes of messages to clients"),
+      cpuPercent: Values("Of one processor, by the server's own program"),
+      eventLoopPercent: Values("Share of the time in which the server was not waiting for anything"),
+      memoryBytes: Values("Of the server's own program"),
     }),
   }),
   "server/audit": statusMethod({

@@ -18,6 +18,7 @@ export function everyMethod(uri: string): EveryMethod {
     "console/link": ["fsro", {}],
     "server/sessions": ["fo", {}],
     "server/limits": ["fo", {}],
+    "server/metrics": ["fo", {}],
     "server/audit": ["f", {}],
     "server/cordon": ["f", { cordoned: false }],
     "environmentConfig/read": ["fs", { cwd: uri, configPaths: [["model"]], requirementsPaths: [] }],

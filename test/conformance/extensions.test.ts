@@ -29,6 +29,7 @@ const EXTENSION_METHODS = [
   "server/audit",
   "server/cordon",
   "server/limits",
+  "server/metrics",
   "server/sessions",
   "server/status",
   "tcp/accept",

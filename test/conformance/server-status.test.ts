@@ -67,6 +67,36 @@ verifies("server.limits:lists", async ({ peer }) => {
   expect(used).toBeGreaterThanOrEqual(1);
 });
 
+verifies("server.metrics:lists", async ({ peer }) => {
+  const connection = await peer();
+  const before = Date.now();
+  await run(connection, "ended", ["true"]);
+  await expectError(connection.request("server/metrics", { hours: "all" }), -32602);
+  const { atMs, ...values } = await connection.request("server/metrics", null);
+  expect(atMs.length).toBeGreaterThanOrEqual(2);
+  expect(atMs).toEqual([...atMs].sort((one: number, other: number) => one - other));
+  expect(atMs.at(-1)).toBeGreaterThanOrEqual(before);
+  const last = Object.entries(values as Record<string, number[]>).map(([name, list]) => {
+    expect(list.length).toBe(atMs.length);
+    return [name, list.at(-1)];
+  });
+  const number = expect.any(Number);
+  expect(Object.fromEntries(last)).toEqual({
+    connections: number,
+    sessions: number,
+    runningProcesses: number,
+    bufferedBytes: number,
+    requestsPerSecond: number,
+    errorsPerSecond: number,
+    sentBytesPerSecond: number,
+    cpuPercent: number,
+    eventLoopPercent: number,
+    memoryBytes: number,
+  });
+  const [, connections] = last.find(([name]) => name === "connections")!;
+  expect(connections).toBeGreaterThanOrEqual(1);
+});
+
 verifies("server.cordon:told", async ({ peer }) => {
   const connection = await peer();
   const cordoned = async (): Promise<boolean> => (await connection.request("server/status")).cordoned;

@@ -18,7 +18,7 @@ const LOOKS = [
 const ODD = `${MARKUP[0]}${TURNED}dlo`;
 const ODD_SHOWN = String.raw`${MARKUP[0]}\u202edlo`;
 
-const scene = useConsole({ args: ["--metrics", "--audit", "audit.log"] });
+const scene = useConsole({ args: ["--audit", "audit.log"] });
 let hosts: readonly Host[];
 let opened: ConsolePage;
 let page: Page;
@@ -61,6 +61,25 @@ async function expectSound(what: string): Promise<void> {
   expect(seen.text, what).not.toMatch(HIDDEN);
 }
 
+/** The part of a chart's width in which there is something in the colour of its line. */
+function lineWidth(canvas: HTMLCanvasElement): number {
+  const { width, height } = canvas;
+  const pixelsOf = (context: CanvasRenderingContext2D) => context.getImageData(0, 0, width, height).data;
+  const probe = canvas.parentElement!.appendChild(document.createElement("i"));
+  probe.style.color = "var(--accent)";
+  const paint = new OffscreenCanvas(1, 1).getContext("2d")!;
+  paint.fillStyle = getComputedStyle(probe).color;
+  probe.remove();
+  paint.fillRect(0, 0, 1, 1);
+  const accent = paint.getImageData(0, 0, 1, 1).data;
+  const drawn = pixelsOf(canvas.getContext("2d")!);
+  const columns = new Set<number>();
+  for (let at = 0; at < drawn.length; at += 4)
+    if ([0, 1, 2, 3].every((part) => Math.abs(drawn[at + part]! - accent[part]!) < 24))
+      columns.add((at / 4) % width);
+  return columns.size / width;
+}
+
 it("sessions are listed by the names that clients give themselves, which are text", async () => {
   await visit("/s");
   const row = page.locator("tr", { hasText: ODD_SHOWN });
@@ -83,9 +102,13 @@ it("limits have their value, what is used of them, and a filter", async () => {
   await expectSound("limits");
 });
 
-it("metrics are drawn while the view is open", async () => {
+it("metrics are drawn at once, from before the view was opened", async () => {
   await visit("/s/metrics");
   await expect.poll(() => page.locator(".system-charts canvas").count()).toBeGreaterThan(3);
+  await page.getByRole("img", { name: /^Server memory: \d+ MiB$/ }).waitFor();
+  // A line from the start of the server until now, in the first drawing: no second answer is needed.
+  const chart = page.locator(".system-chart", { hasText: "Server memory" }).locator("canvas");
+  await expect.poll(() => chart.evaluate(lineWidth)).toBeGreaterThan(0.7);
   await expectSound("metrics");
 });
 

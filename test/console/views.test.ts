@@ -53,7 +53,7 @@ export function serve(port: number): void {
 
 const run = promisify(execFile);
 
-const scene = useConsole({ args: ["--metrics"] });
+const scene = useConsole();
 let host: Host;
 
 beforeAll(async () => {

@@ -448,6 +448,23 @@ export const methodFacts: Readonly<Record<MethodName, MethodFacts>> = {
       ],
     },
   },
+  "server/metrics": {
+    lost: "repeat",
+    answers: "promptly",
+    result: {
+      atMs: ["array", "unsigned"],
+      connections: ["array", "amount"],
+      sessions: ["array", "amount"],
+      runningProcesses: ["array", "amount"],
+      bufferedBytes: ["array", "amount"],
+      requestsPerSecond: ["array", "amount"],
+      errorsPerSecond: ["array", "amount"],
+      sentBytesPerSecond: ["array", "amount"],
+      cpuPercent: ["array", "amount"],
+      eventLoopPercent: ["array", "amount"],
+      memoryBytes: ["array", "amount"],
+    },
+  },
   "server/audit": {
     lost: "repeat",
     answers: "promptly",

@@ -2,22 +2,27 @@ import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import { theme } from "../frame/theme.ts";
 import { formatSize } from "../../base/amounts.ts";
-import type { Figure, MetricHistory } from "./metric-history.ts";
 
 const HEIGHT = 140;
 
+/** A value that changes over time. */
+export interface Figure {
+  readonly title: string;
+  /** Default: it is a number of things. */
+  readonly unit?: "bytes" | "percent";
+}
+
 export interface ChartProps {
   readonly figure: Figure;
-  readonly history: MetricHistory;
-  /** Changes with each new value. */
-  readonly version: unknown;
+  /** In milliseconds since the epoch, and the values at these times. */
+  readonly atMs: readonly number[];
+  readonly values: readonly number[];
 }
 
 /** One figure over time, with its newest value. */
-export function Chart({ figure, history, version }: ChartProps) {
+export function Chart({ figure, atMs, values }: ChartProps) {
   const container = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | undefined>(undefined);
-  const { times, values } = history.of(figure);
   const colours = theme.value;
   useEffect(() => {
     const element = container.current!;
@@ -31,10 +36,9 @@ export function Chart({ figure, history, version }: ChartProps) {
     };
   }, [figure, colours]);
   useEffect(() => {
-    plot.current?.setData([[...times], [...values]]);
-  }, [version, colours]);
-  const last = values.at(-1);
-  const text = last === undefined ? "…" : format(figure, last);
+    plot.current?.setData([atMs.map((at) => at / 1000), [...values]]);
+  }, [values, colours]);
+  const text = format(figure, values.at(-1) ?? 0);
   return (
     <figure class="system-chart">
       <figcaption>
@@ -63,7 +67,7 @@ function options(figure: Figure, element: HTMLElement): uPlot.Options {
       y: { range: (_plot, _low, high) => [0, Math.max(high * 1.15, MIN_RANGE[figure.unit ?? "count"])] },
     },
     axes: [
-      { ...axis, size: 28, space: 80, values: (_plot, ticks) => ticks.map(clockTime) },
+      { ...axis, size: 28, space: 80, values: (_plot, ticks) => clockTimes(ticks) },
       { ...axis, size: 64, space: 36, values: (_plot, ticks) => ticks.map((tick) => format(figure, tick)) },
     ],
     series: [
@@ -87,16 +91,17 @@ function resolve(element: HTMLElement, colour: string): string {
   return computed;
 }
 
-function clockTime(seconds: number): string {
-  return new Date(seconds * 1000).toLocaleTimeString("en-GB");
+/** Without seconds where they are all zero. */
+function clockTimes(ticks: readonly number[]): string[] {
+  const length = ticks.every((tick) => tick % 60 === 0) ? "hh:mm".length : undefined;
+  return ticks.map((tick) => new Date(tick * 1000).toLocaleTimeString("en-GB").slice(0, length));
 }
 
 /** The least that fills the height, so that noise does not look like load. */
-const MIN_RANGE = { seconds: 0.05, percent: 10, bytes: 1000, count: 5 };
+const MIN_RANGE = { percent: 10, bytes: 1000, count: 5 };
 
 function format({ unit }: Figure, value: number): string {
   if (unit === "bytes") return formatSize(value);
-  if (unit === "seconds") return `${(value * 1000).toFixed(value < 0.01 ? 1 : 0)} ms`;
   if (unit === "percent") return `${value.toFixed(value < 10 ? 1 : 0)} %`;
   return value < 10 && !Number.isInteger(value) ? value.toFixed(1) : Math.round(value).toLocaleString("en");
 }

@@ -1,57 +1,44 @@
-import { useMemo } from "preact/hooks";
-import { storedSecret } from "../connection/access.ts";
+import type { Result } from "../../client/browser.ts";
 import { Failure } from "../connection/failure.tsx";
 import { useHost } from "../connection/use-host.ts";
 import { EmptyState } from "../ui/empty-state.tsx";
-import { Chart } from "./chart.tsx";
-import { FIGURES, MetricHistory } from "./metric-history.ts";
 import { usePolled } from "../ui/use-polled.ts";
+import { Chart, type Figure } from "./chart.tsx";
 
-const EVERY_MS = 2000;
+const EVERY_MS = 5000;
 
-/** The server was started without metrics. */
-class NoMetrics extends Error {}
+const FIGURES: readonly (Figure & { readonly name: keyof Result<"server/metrics"> })[] = [
+  { title: "Requests per second", name: "requestsPerSecond" },
+  { title: "Errors per second", name: "errorsPerSecond" },
+  { title: "Sent per second", name: "sentBytesPerSecond", unit: "bytes" },
+  { title: "Running processes", name: "runningProcesses" },
+  { title: "Connections", name: "connections" },
+  { title: "Sessions", name: "sessions" },
+  { title: "Server CPU", name: "cpuPercent", unit: "percent" },
+  { title: "Event loop in use", name: "eventLoopPercent", unit: "percent" },
+  { title: "Server memory", name: "memoryBytes", unit: "bytes" },
+  { title: "Buffered for clients", name: "bufferedBytes", unit: "bytes" },
+];
 
-/** Charts of `/metrics` since the view was opened. */
+/** Charts of the server's last hour. */
 export function Metrics() {
   const host = useHost();
-  const history = useMemo(() => new MetricHistory(), [host]);
+  const isSupported = host.supports("server/metrics");
   const polled = usePolled(
-    async (signal) => {
-      history.add(await scrape(signal), Date.now());
-      return {};
-    },
-    { everyMs: EVERY_MS, deps: [history] },
+    async (signal) => (isSupported ? await host.request("server/metrics", null, { signal }) : undefined),
+    { everyMs: EVERY_MS, deps: [host] },
   );
   const { value, error } = polled.value;
-  if (error instanceof NoMetrics)
+  if (!isSupported)
     return (
-      <EmptyState
-        icon="system"
-        title="Metrics are off on this server"
-        text={
-          <>
-            Start it with <code>--metrics</code>, and they are drawn here and answered at{" "}
-            <code>/metrics</code>.
-          </>
-        }
-      />
+      <EmptyState icon="system" title="No metrics here" text="This server does not record its metrics." />
     );
-  if (error !== undefined) return <Failure error={error} />;
+  if (value === undefined) return <Failure error={error} />;
   return (
     <div class="system-charts">
       {FIGURES.map((figure) => (
-        <Chart key={figure.metric} figure={figure} history={history} version={value} />
+        <Chart key={figure.name} figure={figure} atMs={value.atMs} values={value[figure.name]} />
       ))}
     </div>
   );
-}
-
-async function scrape(signal: AbortSignal): Promise<string> {
-  const headers = { authorization: `Bearer ${storedSecret() ?? ""}` };
-  const response = await fetch("/metrics", { headers, signal });
-  if (response.status === 404 || response.status === 400) throw new NoMetrics();
-  if (!response.ok)
-    throw new Error((await response.text()) || `the server answered ${response.status} to /metrics`);
-  return await response.text();
 }

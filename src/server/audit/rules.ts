@@ -117,6 +117,7 @@ export const RULES: { readonly [M in MethodName]: Rule<Params<M>> } = {
   "console/link": line("consoleLink", () => ({})),
   "server/sessions": NONE,
   "server/limits": NONE,
+  "server/metrics": NONE,
   "server/audit": read("readAudit", () => ({})),
   "server/cordon": line("cordon", ({ cordoned }) => ({ cordoned })),
   "fs/readFile": { ...read("readFile", path), hasContents: true },

@@ -23,6 +23,7 @@ import type { Rights } from "../access/rights.ts";
 import { Answers } from "../wire/answers.ts";
 import type { ByteBudget, ConnectionBudget } from "../wire/byte-budget.ts";
 import { messageTooLong, type ServerLimits } from "../settings/limits.ts";
+import type { Traffic } from "../settings/server-state.ts";
 import { isFull, Peer } from "../wire/peer.ts";
 import { ProcessOrder } from "./process-order.ts";
 import { RequestIntake } from "../wire/request-intake.ts";
@@ -124,6 +125,10 @@ export class ClientConnection implements SessionHolder {
 
   get rights(): Rights {
     return this.credential.rights;
+  }
+
+  get traffic(): Traffic {
+    return { ...this.#answers.counts, sentBytes: this.peer.sentBytes ?? 0 };
   }
 
   /** Aborted when the connection ends, for handlers that wait. */

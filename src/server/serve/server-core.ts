@@ -45,7 +45,12 @@ export type ServerCore = ReturnType<typeof createServerCore>;
 export function createServerCore(
   options: ServerOptions,
   listeners: OwnListeners,
-  { parts, connections, state }: { parts: ServerParts } & Pick<RouterParts, "connections" | "state">,
+  {
+    parts,
+    connections,
+    state,
+    metrics,
+  }: { parts: ServerParts } & Pick<RouterParts, "connections" | "state" | "metrics">,
 ) {
   const limits = resolveLimits(options.limits);
   const logger = options.logger ?? silentLogger;
@@ -110,6 +115,7 @@ export function createServerCore(
     connections,
     console: parts.console,
     state,
+    metrics,
     audit,
     cordon,
   });

@@ -1,5 +1,6 @@
 import { uriFromPath } from "../../base/file-uri.ts";
 import type { ProcessStarter } from "../../capabilities/process/process-starter.ts";
+import type { Result } from "../../protocol/index.ts";
 import type { Handlers } from "../../rpc/router.ts";
 import type { Audit } from "../audit/audit.ts";
 import { formatHead } from "../audit/chain.ts";
@@ -43,6 +44,7 @@ export interface ServerFacts {
   /** Current number of connections. */
   readonly connections: () => number;
   readonly state: () => ServerState;
+  readonly metrics: () => Result<"server/metrics">;
   readonly audit: Audit | undefined;
   readonly cordon: Cordon;
 }
@@ -54,6 +56,7 @@ export function serverHandlers({
   limits,
   connections,
   state,
+  metrics,
   audit,
   cordon,
 }: ServerFacts) {
@@ -105,6 +108,7 @@ export function serverHandlers({
         }),
       };
     },
+    "server/metrics": () => metrics(),
     "server/audit": async (_client, { maxLines }) => {
       const file = audit?.file;
       if (audit === undefined || file === undefined)

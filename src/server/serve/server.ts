@@ -21,7 +21,8 @@ import type { RunAs } from "../access/run-as.ts";
 import type { AdmittedClient } from "../run-as/relayed-client.ts";
 import { createServerCore, type ServerCore, type ServerParts } from "./server-core.ts";
 import type { ServerOptions } from "../settings/server-options.ts";
-import { numbersOf, type ServerState } from "../settings/server-state.ts";
+import { numbersOf, type ServerState, type Traffic } from "../settings/server-state.ts";
+import { MetricHistory, readUsage } from "../metrics/metric-history.ts";
 
 /** Interval of checks whether anything is still running while the server drains. */
 const DRAIN_CHECK_MS = 100;
@@ -105,7 +106,10 @@ class ExecServer implements ObservedServer {
   readonly observer: ServerObserver | undefined;
   readonly audit: Audit | undefined;
   readonly cordon: Cordon;
+  readonly #metrics: MetricHistory;
   #connections = 0;
+  /** Of connections that have ended. */
+  #pastTraffic: Traffic = { requests: 0, errors: 0, sentBytes: 0 };
   #isDraining = false;
   #closing: Promise<void> | undefined;
 
@@ -114,6 +118,7 @@ class ExecServer implements ObservedServer {
       parts,
       connections: () => this.#clients.size,
       state: () => this.state(),
+      metrics: () => this.#metrics.values,
     });
     const { audit, cordon, observers, logger } = this.#core;
     this.audit = audit;
@@ -121,6 +126,7 @@ class ExecServer implements ObservedServer {
     this.observer = combineObservers(observers);
     this.#requestObservers = new RequestObservers(observers);
     this.#refusals = new RefusalLog(logger);
+    this.#metrics = new MetricHistory(() => ({ ...this.state(), ...this.#traffic(), ...readUsage() }));
   }
 
   refusal(credential: Credential = this.#core.localCredential): string | undefined {
@@ -259,6 +265,7 @@ class ExecServer implements ObservedServer {
       observed,
       ended: () => {
         this.#clients.delete(client);
+        this.#pastTraffic = added(this.#pastTraffic, client.traffic);
         leave();
         ended?.();
       },
@@ -267,7 +274,14 @@ class ExecServer implements ObservedServer {
     client.open();
   }
 
+  #traffic(): Traffic {
+    let total = this.#pastTraffic;
+    for (const { traffic } of this.#clients) total = added(total, traffic);
+    return total;
+  }
+
   async #end(): Promise<void> {
+    this.#metrics.close();
     const { users, starter, sessions, kept, limits } = this.#core;
     const closed = users.close(limits.shutdownGraceMs);
     if (limits.shutdownGraceMs > 0) await starter.terminateAll(limits.shutdownGraceMs);
@@ -279,4 +293,12 @@ class ExecServer implements ObservedServer {
     await closed;
     await this.audit?.close();
   }
+}
+
+function added(one: Traffic, other: Traffic): Traffic {
+  return {
+    requests: one.requests + other.requests,
+    errors: one.errors + other.errors,
+    sentBytes: one.sentBytes + other.sentBytes,
+  };
 }

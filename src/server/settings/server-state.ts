@@ -17,6 +17,15 @@ export interface ServerState {
   readonly limits: Readonly<Record<string, number>>;
 }
 
+/** Totals of all connections. */
+export interface Traffic {
+  /** Requests that were answered. */
+  readonly requests: number;
+  /** Those that were answered with an error. */
+  readonly errors: number;
+  readonly sentBytes: number;
+}
+
 export function numbersOf(limits: ServerLimits): Readonly<Record<string, number>> {
   const entries = LIMIT_NAMES.map((name) => [limitKey(name), limits[name]] as const);
   return Object.fromEntries(

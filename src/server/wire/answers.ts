@@ -6,6 +6,7 @@ import { DeferredAnswer, LazyAnswer } from "../../rpc/deferred-answer.ts";
 import { toWire } from "../../rpc/error-wire.ts";
 import type { IncomingRequest } from "../../rpc/incoming-request.ts";
 import type { HandlerResult } from "../../rpc/router.ts";
+import type { Traffic } from "../settings/server-state.ts";
 import type { ConnectionBudget } from "./byte-budget.ts";
 import type { RequestWatch } from "./observation.ts";
 import { isFull, type Peer } from "./peer.ts";
@@ -27,6 +28,8 @@ export class Answers {
   readonly #logger: Logger;
   /** Answers to be built when there is room for them. */
   readonly #late = new Fifo<LateAnswer>();
+  #requests = 0;
+  #errors = 0;
 
   constructor(
     peer: Peer,
@@ -36,6 +39,10 @@ export class Answers {
     this.#budget = budget;
     this.#intake = intake;
     this.#logger = logger;
+  }
+
+  get counts(): Pick<Traffic, "requests" | "errors"> {
+    return { requests: this.#requests, errors: this.#errors };
   }
 
   /** Returns a promise if later requests have to wait for the result; it does not reject. */
@@ -88,6 +95,7 @@ export class Answers {
   }
 
   #respond(id: IdText, result: unknown, when: { lazily: boolean }, watch: RequestWatch | undefined): void {
+    this.#requests += 1;
     watch?.answered(result, undefined);
     this.#peer.respond(id, result, when);
     if (isFull(this.#peer)) this.#budget.queueChanged();
@@ -103,6 +111,8 @@ export class Answers {
       });
       wire = { code: RpcCode.internal, message: `${method}: internal error` };
     }
+    this.#requests += 1;
+    this.#errors += 1;
     watch?.answered(undefined, wire);
     this.#peer.fail(id, wire);
     this.#intake.answered();

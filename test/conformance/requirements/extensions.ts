@@ -31,6 +31,9 @@ export const extensionRequirements = {
   "server.limits:lists": ours(
     "server/limits lists each limit with its key, unit and value, and what is used of it.",
   ),
+  "server.metrics:lists": ours(
+    "server/metrics returns a list of values for each metric, of which the last are those of now; all are as long.",
+  ),
   "server.cordon:told": ours(
     "server/cordon says that a server is to get no new work, or may get some again; server/status tells it, nothing is refused.",
   ),
