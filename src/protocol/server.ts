@@ -41,6 +41,12 @@ export const serverStatusMethods = {
       runningProcesses: Unsigned().describe("Processes of all clients that have not ended"),
       cordoned: flag("Whether it is to get no new work; see `server/cordon`. Absent from older servers"),
       rights: ClientRights().optional().describe("What this client may do. Absent from older servers"),
+      program: z
+        .array(z.string())
+        .optional()
+        .describe(
+          "Command line of exec-server on the server's machine, to start its other commands there. Absent if the server is part of another program",
+        ),
     }),
   }),
   "console/link": statusMethod({

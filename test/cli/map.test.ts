@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parse } from "csv-parse/sync";
@@ -41,6 +41,28 @@ const map = (...args: string[]): Promise<Ended> =>
 /** The same with rows on stdin. */
 const mapOf = (input: string, ...args: string[]): Promise<Ended> =>
   runCommand(["map", "--url", url, ...args], { cwd: directory, input });
+
+test("--url stdio is a server of its own, in the command's directory and environment, which ends with it", async () => {
+  await write("rows.csv", "n\n1\n2\n");
+  const command = ["--", "sh", "-c", 'echo "$PWD $SHARED $PPID"'];
+  const { status, stderr } = await runCommand(["map", "--url", "stdio", "rows.csv", ...command], {
+    cwd: directory,
+    env: { SHARED: "passed on", EXEC_SERVER_HOST: "no-such-host" },
+  });
+  expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+  const [first, second] = results() as string[];
+  const server = / (\d+)$/.exec(first!)![1]!;
+  expect([first, second]).toEqual([`${directory} passed on ${server}`, `${directory} passed on ${server}`]);
+  await pollUntil(
+    () => !existsSync(`/proc/${server}`),
+    10_000,
+    () => "the server of the command runs",
+  );
+  const refused = await runCommand(["map", "--url", "stdio", "--token-file", "x", "rows.csv", "--", "true"], {
+    cwd: directory,
+  });
+  expect(refused).toMatchObject({ status: 2, stderr: expect.stringContaining("--token-file") });
+});
 
 /** Names of what the server keeps. */
 async function kept(): Promise<(string | undefined)[]> {

@@ -182,6 +182,6 @@ it("a job is followed by its ledger, whose texts are text; what is no ledger is 
   // One that is about to be written.
   await writeFile(`${other}.new`, "");
   await visit(`/r${other}.new`);
-  await page.getByText("This file is still empty").waitFor();
+  await page.getByText("Nothing is recorded yet").waitFor();
   opened.expectClean();
 });

@@ -146,6 +146,7 @@ async function parseOptions(args: readonly string[]) {
     hiddenPaths,
     exitWhenIdleMs,
     version: VERSION,
+    program: [process.execPath, process.argv[1] ?? ""],
     ...edge,
     ...defined({
       local: configuration.local,

@@ -407,6 +407,7 @@ export const methodFacts: Readonly<Record<MethodName, MethodFacts>> = {
         scopes: ["array", "string"],
         "roots?": ["array", "string"],
       },
+      "program?": ["array", "string"],
     },
   },
   "console/link": {

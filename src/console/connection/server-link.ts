@@ -1,5 +1,5 @@
 import { batch, computed, signal } from "@preact/signals";
-import { type ClientRights, connect, type Host } from "../../client/browser.ts";
+import { type ClientRights, connect, type Host, type Result } from "../../client/browser.ts";
 import {
   AccessRefused,
   forgetSecret,
@@ -31,6 +31,7 @@ const RENEWAL_MS = 24 * 60 * 60 * 1000;
 const state = signal<LinkState>("entering");
 const host = signal<Host | undefined>(undefined);
 const rights = signal<ClientRights | undefined>(undefined);
+const program = signal<readonly string[] | undefined>(undefined);
 const server = signal<ServerState | undefined>(undefined);
 const refusal = signal<string | undefined>(undefined);
 /** When the next attempt to connect begins, while it is awaited. */
@@ -57,6 +58,8 @@ export const serverLink = {
   host,
   /** The user's rights; undefined if the server does not report them. */
   rights,
+  /** Command line of exec-server on the server's machine, if the server reports it. */
+  program,
   server,
   /** Why the user is asked, if something was refused. */
   refusal,
@@ -180,9 +183,10 @@ async function openSession(secret: string): Promise<Host> {
     state.value = "recovering";
     void endIfOver(opened, secret);
   });
-  const granted = await rightsOn(opened);
+  const status = await statusOf(opened);
   batch(() => {
-    rights.value = granted;
+    rights.value = status?.rights;
+    program.value = status?.program;
     host.value = opened;
     sessions.value++;
     state.value = "connected";
@@ -192,10 +196,10 @@ async function openSession(secret: string): Promise<Host> {
   return opened;
 }
 
-/** The user's rights. A server that does not report them refuses what they do not allow. */
-async function rightsOn(opened: Host): Promise<ClientRights | undefined> {
+/** Includes the user's rights. A server that does not report them refuses what they do not allow. */
+async function statusOf(opened: Host): Promise<Result<"server/status"> | undefined> {
   if (!opened.supports("server/status")) return undefined;
-  return (await opened.request("server/status", null)).rights;
+  return await opened.request("server/status", null);
 }
 
 /** Whether the server responds, but no longer accepts the secret. */

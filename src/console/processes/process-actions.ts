@@ -20,6 +20,9 @@ export const SIGNALS: readonly { readonly signal: SignalName; readonly meaning: 
   { signal: "SIGKILL", meaning: "kill at once" },
 ];
 
+/** Enough for some lines. */
+const LAST_BYTES = 4096;
+
 /** More at once would only wait for each other. */
 const AT_ONCE = 8;
 
@@ -39,6 +42,20 @@ export async function sendSignal(host: Host, listed: ListedProcess, signal: Sign
     toast({ kind: "good", text: `Sent ${signal} to ${titleOf(listed)}.` });
   });
   await refreshProcesses();
+}
+
+/** The end of what an ended process has written to stderr. */
+export async function lastWords(host: Host, listed: ListedProcess): Promise<string> {
+  const { name, owner } = addressOf(listed)!;
+  const fromSeq = Number.MAX_SAFE_INTEGER;
+  const process = await host.attachKept(name, { fromSeq, ...(owner === undefined ? {} : { owner }) });
+  try {
+    const { streams } = await process.snapshot({ maxBytes: LAST_BYTES });
+    const stderr = streams.find(({ stream }) => stream === "stderr");
+    return new TextDecoder().decode(stderr?.truncated === true ? stderr.tail : stderr?.head).trim();
+  } finally {
+    await process.detach();
+  }
 }
 
 /** Asks, then ends them: SIGTERM, on a terminal after SIGHUP, and SIGKILL after two seconds. */

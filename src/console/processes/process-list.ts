@@ -1,7 +1,7 @@
 import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { Host } from "../../client/browser.ts";
-import { serverLink } from "../connection/server-link.ts";
+import { isAllowed, serverLink } from "../connection/server-link.ts";
 import { ProcessHistory, type ProcessRow } from "./process-history.ts";
 
 const EVERY_MS = 1000;
@@ -64,7 +64,7 @@ async function poll(): Promise<void> {
 async function ask(): Promise<void> {
   const host = serverLink.host.value;
   // The banner reports the connection.
-  if (host === undefined || !serverLink.isConnected.value) return;
+  if (host === undefined || !serverLink.isConnected.value || !isAllowed("follow")) return;
   if (listedHost !== host) {
     listedHost = host;
     history = new ProcessHistory();

@@ -1,4 +1,3 @@
-import type { Host } from "../../client/browser.ts";
 import { readStored } from "../frame/read-stored.ts";
 
 const KEY = "exec-server-ledgers";
@@ -17,22 +16,4 @@ export function rememberLedger(path: string): void {
 
 export function forgetLedger(path: string): void {
   localStorage.setItem(KEY, JSON.stringify(recentLedgers().filter((known) => known !== path)));
-}
-
-/** A job whose commands are running on the server. */
-export interface RunningJob {
-  readonly jobId: string;
-  readonly rows: number;
-}
-
-/** `rows.JOB.INDEX.ATTEMPT` */
-const ROW_NAME = /^rows\.([^.]+)\.[0-9]+\.[0-9]+$/;
-
-export async function runningJobs(host: Host): Promise<RunningJob[]> {
-  const counts = new Map<string, number>();
-  for (const { name, state } of await host.processes({ scope: "kept" })) {
-    const [, jobId] = ROW_NAME.exec(name ?? "") ?? [];
-    if (jobId !== undefined && state === "running") counts.set(jobId, (counts.get(jobId) ?? 0) + 1);
-  }
-  return Array.from(counts, ([jobId, rows]) => ({ jobId, rows }));
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { LedgerReader } from "./ledger-reader.ts";
+import { type EndedRow, LedgerReader } from "./ledger-reader.ts";
 
 const HEADER = {
   kind: "job",
@@ -24,11 +24,33 @@ const ENTRIES = [
   { kind: "begin", index: 0, attempt: 1 },
   { kind: "begin", index: 1, attempt: 1 },
   { kind: "begin", index: 2, attempt: 1 },
-  { kind: "end", index: 0, status: "completed", attempts: 1 },
+  {
+    kind: "end",
+    index: 0,
+    id: "a",
+    status: "completed",
+    attempts: 1,
+    result: "fine",
+    durationMs: 12,
+    exitCode: 0,
+  },
   { kind: "retry", index: 1, attempt: 1, error: "exit 1" },
   { kind: "begin", index: 1, attempt: 2 },
   { kind: "end", index: 1, id: "über", status: "failed", attempts: 2, error: "exit 1" },
 ];
+
+const ROW: EndedRow = {
+  index: 0,
+  id: "",
+  status: "completed",
+  attempts: 1,
+  durationMs: undefined,
+  exitCode: undefined,
+  host: "",
+  error: "",
+  result: "",
+  isCut: false,
+};
 
 test.each([1, 7, 200])("rows are counted by how they ended, read in %i pieces", (pieces) => {
   expect(read(ENTRIES, pieces).progress).toEqual({
@@ -40,7 +62,10 @@ test.each([1, 7, 200])("rows are counted by how they ended, read in %i pieces", 
     lost: 0,
     retries: 1,
     stopped: undefined,
-    badRows: [{ index: 1, id: "über", status: "failed", attempts: 2, error: "exit 1" }],
+    rows: [
+      { ...ROW, index: 1, id: "über", status: "failed", attempts: 2, error: "exit 1" },
+      { ...ROW, index: 0, id: "a", result: "fine", durationMs: 12, exitCode: 0 },
+    ],
   });
 });
 
@@ -53,18 +78,48 @@ test("a run that is resumed forgets what ran, and a row that ends well is no lon
     { kind: "end", index: 1, status: "completed", attempts: 3 },
   ]).progress!;
   expect([resumed.running, resumed.completed, resumed.failed, resumed.stopped]).toEqual([0, 2, 0, undefined]);
-  expect(resumed.badRows).toEqual([]);
+  expect(resumed.rows.map(({ index, status }) => [index, status])).toEqual([
+    [0, "completed"],
+    [1, "completed"],
+  ]);
 });
 
-test("only the latest bad rows are kept", () => {
-  const bad = Array.from({ length: 500 }, (_, index) => ({
+test("the latest rows are kept, and those that failed longer", () => {
+  const ends = Array.from({ length: 12_000 }, (_, index) => ({
     kind: "end",
     index,
-    status: "failed",
+    status: index % 4 === 0 ? "failed" : "completed",
     attempts: 1,
   }));
-  const { failed, badRows } = read([HEADER, ...bad]).progress!;
-  expect([failed, badRows.length, badRows[0]?.index]).toEqual([500, 200, 499]);
+  const { failed, rows } = read([HEADER, ...ends]).progress!;
+  const kept = (status: string) => rows.filter((row) => row.status === status).map(({ index }) => index);
+  const [bad, good] = [kept("failed"), kept("completed")];
+  expect(failed).toBe(3000);
+  expect([bad.length, bad[0], bad.at(-1)]).toEqual([1000, 8000, 11_996]);
+  expect([good.length, good.at(-1)]).toEqual([5000, 11_999]);
+});
+
+test.each([
+  ["text", "text"],
+  [{ a: [1, null] }, '{"a":[1,null]}'],
+  [null, "null"],
+  [undefined, ""],
+])("a result %j is shown as %j", (result, shown) => {
+  const { rows } = read([HEADER, { kind: "end", index: 0, status: "completed", attempts: 1, result }])
+    .progress!;
+  expect(rows).toEqual([{ ...ROW, result: shown }]);
+});
+
+test("a long result, or error, is cut", () => {
+  const { rows } = read([
+    HEADER,
+    { kind: "end", index: 0, status: "completed", attempts: 1, result: "x".repeat(2001) },
+    { kind: "end", index: 1, status: "failed", attempts: 1, error: "y".repeat(2000) },
+  ]).progress!;
+  expect(rows.map(({ result, error, isCut }) => [result.length, error.length, isCut])).toEqual([
+    [0, 2000, false],
+    [2000, 0, true],
+  ]);
 });
 
 test.each(["hello\n", "{}\n", '{"kind":"job"}\n', "[]\n", "null\n"])("%j is not a ledger", (text) => {

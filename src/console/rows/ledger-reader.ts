@@ -1,5 +1,5 @@
 import { pause } from "../../base/deadlines.ts";
-import type { Host } from "../../client/browser.ts";
+import { FileError, type Host } from "../../client/browser.ts";
 
 /** Facts about a job from the first line of its ledger. */
 export interface JobFacts {
@@ -10,13 +10,22 @@ export interface JobFacts {
   readonly work: Readonly<Record<string, unknown>>;
 }
 
-/** A row that failed, was cancelled or is lost. */
-export interface BadRow {
+/** A row that has ended. */
+export interface EndedRow {
   readonly index: number;
-  readonly id: string | undefined;
+  readonly id: string;
   readonly status: string;
   readonly attempts: number;
+  /** Of the last attempt. */
+  readonly durationMs: number | undefined;
+  readonly exitCode: number | undefined;
+  /** Where it ran. */
+  readonly host: string;
+  /** Why it did not succeed. */
   readonly error: string;
+  /** As text; JSON if it is not text itself. Only its beginning if it is long. */
+  readonly result: string;
+  readonly isCut: boolean;
 }
 
 /** The states of a row; all but the last are final. */
@@ -26,12 +35,20 @@ export interface JobProgress extends Readonly<Record<(typeof ROW_STATES)[number]
   readonly job: JobFacts;
   readonly retries: number;
   readonly stopped: string | undefined;
-  /** The latest ones, the newest first. */
-  readonly badRows: readonly BadRow[];
+  /** The latest that have ended; those that failed stay longer. */
+  readonly rows: readonly EndedRow[];
+}
+
+/** Rows that are not to run any more in this run. */
+export function countEnded({ completed, failed, cancelled, lost }: JobProgress): number {
+  return completed + failed + cancelled + lost;
 }
 
 const EVERY_MS = 1000;
-const MAX_FAILED_ROWS = 200;
+const MAX_GOOD_ROWS = 5000;
+const MAX_BAD_ROWS = 1000;
+/** Of a result, or an error. */
+const MAX_CHARACTERS = 2000;
 const LONGEST_LINE = 4 * 1024 * 1024;
 
 type Entry = Readonly<Record<string, unknown>>;
@@ -47,7 +64,8 @@ export class LedgerReader {
   /** The latest status of each row that ended; a row can end again in a later run. */
   readonly #ended = new Map<number, string>();
   readonly #counts = new Map<string, number>();
-  readonly #bad = new Map<number, BadRow>();
+  readonly #good = new Map<number, EndedRow>();
+  readonly #bad = new Map<number, EndedRow>();
 
   /** Takes the next bytes of the file. Throws an Error if it is not a ledger. */
   push(bytes: Uint8Array): void {
@@ -69,7 +87,7 @@ export class LedgerReader {
       lost: this.#counts.get("lost") ?? 0,
       retries: this.#retries,
       stopped: this.#stopped,
-      badRows: [...this.#bad.values()].reverse(),
+      rows: [...this.#bad.values(), ...this.#good.values()],
     };
   }
 
@@ -86,7 +104,7 @@ export class LedgerReader {
         break;
       case "begin":
         this.#running.add(index);
-        this.#setStatus(index, undefined);
+        this.#forget(index);
         break;
       case "retry":
         this.#running.delete(index);
@@ -102,39 +120,67 @@ export class LedgerReader {
     }
   }
 
-  #setStatus(index: number, status: string | undefined): void {
+  /** A row that runs again has no outcome. */
+  #forget(index: number): void {
     const before = this.#ended.get(index);
-    if (before !== undefined) this.#counts.set(before, this.#counts.get(before)! - 1);
-    if (status === undefined) {
-      this.#ended.delete(index);
-      return;
-    }
-    this.#ended.set(index, status);
-    this.#counts.set(status, (this.#counts.get(status) ?? 0) + 1);
+    if (before === undefined) return;
+    this.#counts.set(before, this.#counts.get(before)! - 1);
+    this.#ended.delete(index);
+    this.#good.delete(index);
+    this.#bad.delete(index);
   }
 
   #end(index: number, entry: Entry): void {
     const status = text(entry["status"]);
     this.#running.delete(index);
-    this.#setStatus(index, status);
-    this.#bad.delete(index);
-    if (status === "completed") return;
-    this.#bad.set(index, {
-      index,
-      id: typeof entry["id"] === "string" ? entry["id"] : undefined,
-      status,
-      attempts: Number(entry["attempts"] ?? 0),
-      error: text(entry["error"]),
-    });
-    if (this.#bad.size > MAX_FAILED_ROWS) this.#bad.delete(this.#bad.keys().next().value!);
+    this.#forget(index);
+    this.#ended.set(index, status);
+    this.#counts.set(status, (this.#counts.get(status) ?? 0) + 1);
+    const [rows, most] = status === "completed" ? [this.#good, MAX_GOOD_ROWS] : [this.#bad, MAX_BAD_ROWS];
+    rows.set(index, endedRow(index, status, entry));
+    if (rows.size > most) rows.delete(rows.keys().next().value!);
   }
+}
+
+function endedRow(index: number, status: string, entry: Entry): EndedRow {
+  const result = resultText(entry["result"]);
+  const error = text(entry["error"]);
+  return {
+    index,
+    id: text(entry["id"]),
+    status,
+    attempts: number(entry["attempts"]) ?? 0,
+    durationMs: number(entry["durationMs"]),
+    exitCode: number(entry["exitCode"]),
+    host: text(entry["host"]),
+    error: beginning(error),
+    result: beginning(result),
+    isCut: Math.max(error.length, result.length) > MAX_CHARACTERS,
+  };
+}
+
+function resultText(result: unknown): string {
+  if (typeof result === "string") return result;
+  try {
+    return JSON.stringify(result) ?? "";
+  } catch {
+    return "(nested too deeply to be shown)";
+  }
+}
+
+/** A copy: a part of a string would keep all of it in memory. */
+function beginning(whole: string): string {
+  if (whole.length <= MAX_CHARACTERS) return whole;
+  return JSON.parse(JSON.stringify(whole.slice(0, MAX_CHARACTERS))) as string;
 }
 
 interface FollowOptions {
   readonly signal: AbortSignal;
   readonly onProgress: (progress: JobProgress) => void;
-  /** The file is there, and nothing is in it yet. */
+  /** Nothing is recorded yet. */
   readonly onEmpty: () => void;
+  /** Whether a file that does not exist is about to be created. */
+  readonly isExpected: () => boolean;
 }
 
 /**
@@ -143,11 +189,20 @@ interface FollowOptions {
 export async function followLedger(
   host: Host,
   path: string,
-  { signal, onProgress, onEmpty }: FollowOptions,
+  { signal, onProgress, onEmpty, isExpected }: FollowOptions,
 ): Promise<void> {
   const reader = new LedgerReader();
   for (let offset = 0; !signal.aborted; await pause(EVERY_MS, signal)) {
-    const { size, kind } = await host.files.stat(path, { signal });
+    const stat = await host.files.stat(path, { signal }).catch((error: unknown) => {
+      const isMissing = error instanceof FileError && error.code === "NOT_FOUND";
+      if (isMissing && offset === 0 && isExpected()) return undefined;
+      throw error;
+    });
+    if (stat === undefined) {
+      onEmpty();
+      continue;
+    }
+    const { size, kind } = stat;
     // Devices and pipes have no size, so nothing would ever be read.
     if (kind !== "file") throw new Error(`the ledger of a job is a regular file, and ${path} is not`);
     if (size < offset) throw new Error("the ledger was replaced by a shorter file");
@@ -190,4 +245,8 @@ function jobOf(entry: Entry | undefined): JobFacts {
 
 function text(value: unknown): string {
   return typeof value === "string" ? value : "";
+}
+
+function number(value: unknown): number | undefined {
+  return typeof value === "number" ? value : undefined;
 }

@@ -197,8 +197,8 @@ export class UserServer {
 
   #settings(): UserSettings {
     const { shared, files, audit, onFailure, observer } = this.#options;
-    const { limits, sandbox, requireSandbox, keepProcesses, concurrentRequests, version } = shared;
-    const options = { limits, sandbox, requireSandbox, keepProcesses, concurrentRequests, version };
+    const { limits, sandbox, requireSandbox, keepProcesses, concurrentRequests, version, program } = shared;
+    const options = { limits, sandbox, requireSandbox, keepProcesses, concurrentRequests, version, program };
     return {
       account: this.#account,
       options: Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)),

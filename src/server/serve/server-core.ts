@@ -118,6 +118,7 @@ export function createServerCore(
     metrics,
     audit,
     cordon,
+    program: options.program,
   });
   /** Shared by all connections. */
   const shared = {

@@ -47,6 +47,8 @@ export interface ServerFacts {
   readonly metrics: () => Result<"server/metrics">;
   readonly audit: Audit | undefined;
   readonly cordon: Cordon;
+  /** See `ServerOptions`. */
+  readonly program: readonly string[] | undefined;
 }
 
 /** Methods with which clients and operators ask about the server itself. */
@@ -59,6 +61,7 @@ export function serverHandlers({
   metrics,
   audit,
   cordon,
+  program,
 }: ServerFacts) {
   const startedAtMs = Date.now();
   return {
@@ -76,6 +79,7 @@ export function serverHandlers({
         scopes: listableScopes(rights, limits.allowServerScope),
         ...(rights.files === undefined ? {} : { roots: rights.files.roots.map((root) => uriFromPath(root)) }),
       },
+      ...(program === undefined ? {} : { program: [...program] }),
     }),
     "server/sessions": (client) => ({
       sessions: Array.from(sessions.described(), ({ session, owner, isConnected }) => ({

@@ -63,6 +63,11 @@ export interface ServerOptions {
   readonly runAs?: string;
   /** Version that the server reports in its handshake as `serverVersion`. Default: none. */
   readonly version?: string;
+  /**
+   * Command line of exec-server on this machine, for clients that start its other commands here. Default: none is
+   * known.
+   */
+  readonly program?: readonly string[];
   /** Reports that the server has had no connection, session or kept process for some time. */
   readonly idle?: IdleOptions;
   /** Records what clients do in a file. Default: nothing is recorded. */

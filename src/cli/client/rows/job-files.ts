@@ -1,8 +1,9 @@
 import { createReadStream, createWriteStream, existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { basename, dirname, join } from "node:path";
+import { join, normalize } from "node:path";
 import { pipeline } from "node:stream/promises";
+import { resultsPath } from "../../../base/results-path.ts";
 import type { JobFiles } from "../../../rows/job/file-job.ts";
 import { defined } from "../../shared/defined.ts";
 import { usageFailure } from "../../shared/failure.ts";
@@ -25,7 +26,7 @@ export async function withJobFiles<F extends JobFlags, T>(
 ): Promise<T> {
   const { ledger, format, delimiter, idColumn, force } = given;
   const resume = given.resume === true || given.onlyFailed === true;
-  const output = given.output ?? (input === STREAM ? STREAM : defaultOutput(input));
+  const output = given.output ?? (input === STREAM ? STREAM : normalize(resultsPath(input)));
   const flags = { ...given, output };
   checkStreams(flags, { output, resume });
   const options = defined({ resume, ledger, format, delimiter, idColumn, force });
@@ -78,9 +79,4 @@ function checkStreams(
   if (resume) throw usageFailure("results on stdout cannot be continued; name their file with --output");
   if (json === true)
     throw usageFailure("the results and the summary cannot both go to stdout; name a file with --output");
-}
-
-function defaultOutput(input: string): string {
-  const name = basename(input).replace(/\.(?:csv|tsv|txt|jsonl|ndjson|json)$/i, "");
-  return join(dirname(input), `${name}.results.csv`);
 }

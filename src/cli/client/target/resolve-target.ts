@@ -8,6 +8,13 @@ import type { TargetOptions } from "./target-options.ts";
 
 /** The name of the user's own server, where a name is required. */
 const OWN_NAME = "local";
+/** In place of a URL: a server that ends with the command, and is confined like it. */
+const STDIO = "stdio";
+const SERVER_FOR_ONE: Target = {
+  kind: "program",
+  name: STDIO,
+  command: [process.execPath, process.argv[1] ?? "", "serve", "--listen", STDIO],
+};
 
 /**
  * Finds the server: what the command line says, then what the environment says, a URL before a host; without either,
@@ -19,13 +26,14 @@ export async function resolveTarget(options: TargetOptions): Promise<Target> {
   if (url !== undefined && host !== undefined) throw usageFailure("use either -H or --url");
   const tls = tlsOf(options);
   const serverUrl = url ?? (host === undefined && EXEC_SERVER_URL ? EXEC_SERVER_URL : undefined);
-  if (serverUrl !== undefined) {
+  if (serverUrl !== undefined && serverUrl !== STDIO) {
     noteTokenSource("in EXEC_SERVER_TOKEN");
     const token = readToken(tokenFile) ?? (EXEC_SERVER_TOKEN || undefined);
     const fallback = /^(?:wss|relay\+https):/.test(serverUrl) ? environmentTls() : {};
     return { kind: "url", url: serverUrl, ...defined({ token }), ...fallback, ...tls };
   }
-  const target = await namedTarget(host ?? (EXEC_SERVER_HOST || OWN_NAME));
+  const target =
+    serverUrl === STDIO ? SERVER_FOR_ONE : await namedTarget(host ?? (EXEC_SERVER_HOST || OWN_NAME));
   if (target.kind === "url") {
     noteTokenSource(`as auth_bearer_token of the host '${target.name}' in hosts.toml`);
     return { ...target, ...defined({ token: readToken(tokenFile) }), ...tls };
