@@ -1,19 +1,21 @@
 import type { ListedProcess } from "../../client/browser.ts";
 import { visibleText } from "../../base/visible-text.ts";
 
-const WORDS = { running: "running", exited: "draining", closed: "ended" } as const;
-
-/** The state of a process in a word, and how it ended. */
+/** The state of a process in a word, and how it ended if that was not the usual way. */
 export function ProcessState({ listed }: { readonly listed: ListedProcess }) {
-  const { state } = listed;
-  const ending = state === "running" ? undefined : (listed.signal ?? listed.exitCode ?? undefined);
+  const ending = listed.state === "running" ? undefined : (listed.signal ?? (listed.exitCode || undefined));
   return (
     <span class={`proc-state ${kindOf(listed)}`}>
       <span class="dot" />
-      {WORDS[state]}
+      {wordOf(listed)}
       {ending === undefined ? null : <span class="proc-exit number">{visibleText(String(ending))}</span>}
     </span>
   );
+}
+
+function wordOf({ state, exitCode, signal }: ListedProcess): string {
+  if (state !== "closed") return state === "running" ? "running" : "draining";
+  return exitCode !== 0 && signal === undefined ? "exited" : "ended";
 }
 
 function kindOf({ state, exitCode, signal }: ListedProcess): "good" | "warn" | "plain" | "bad" {

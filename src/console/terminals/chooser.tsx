@@ -22,36 +22,39 @@ export function Chooser() {
   const host = useHost();
   const listed = keptTerminals.value?.terminals.filter(({ state }) => state === "running") ?? [];
   const box = useRef<HTMLDivElement>(null);
-  // Keys typed here are meant for a terminal, not for the page's commands.
+  // Keys typed here are meant for a terminal, not for the page's commands; also while one is being started.
   useLayoutEffect(() => {
     if (keepsFocus(document.activeElement)) return;
     (box.current?.querySelector<HTMLElement>("button") ?? box.current)?.focus();
-  }, []);
-  if (isStarting.value) return <EmptyState icon="terminal" title="Starting a terminal…" text="" />;
+  }, [isStarting.value]);
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.key === "Enter" && event.target === box.current && isAllowed("start")) void openNew(host);
   };
   return (
     <div class="term-chooser" data-keys="field" tabIndex={-1} ref={box} onKeyDown={onKeyDown}>
-      <EmptyState
-        icon="terminal"
-        title="No terminal is open"
-        text={
-          isAllowed("start")
-            ? "A terminal keeps running when you close the page, and is here when you come back."
-            : "Terminals that others start appear here if you may see them."
-        }
-      >
-        {isAllowed("start") ? (
-          <>
-            <Button kind="primary" icon="plus" onClick={() => void openNew(host)}>
-              New terminal
-            </Button>
-            <Keys keys="Enter" />
-          </>
-        ) : null}
-      </EmptyState>
-      {listed.length === 0 ? null : (
+      {isStarting.value ? (
+        <EmptyState icon="terminal" title="Starting a terminal…" text="" />
+      ) : (
+        <EmptyState
+          icon="terminal"
+          title="No terminal is open"
+          text={
+            isAllowed("start")
+              ? "A terminal keeps running when you close the page, and is here when you come back."
+              : "Terminals that others start appear here if you may see them."
+          }
+        >
+          {isAllowed("start") ? (
+            <>
+              <Button kind="primary" icon="plus" onClick={() => void openNew(host)}>
+                New terminal
+              </Button>
+              <Keys keys="Enter" />
+            </>
+          ) : null}
+        </EmptyState>
+      )}
+      {isStarting.value || listed.length === 0 ? null : (
         <section class="term-running" aria-labelledby="term-running">
           <h2 id="term-running">Running</h2>
           <ul>
