@@ -61,21 +61,21 @@ async function expectSound(what: string): Promise<void> {
   expect(seen.text, what).not.toMatch(HIDDEN);
 }
 
-/** The part of a chart's width in which there is something in the colour of its line. */
-function lineWidth(canvas: HTMLCanvasElement): number {
+/** The part of a chart's width in which there is something in the colour below its line. */
+function filledWidth(canvas: HTMLCanvasElement): number {
   const { width, height } = canvas;
   const pixelsOf = (context: CanvasRenderingContext2D) => context.getImageData(0, 0, width, height).data;
   const probe = canvas.parentElement!.appendChild(document.createElement("i"));
-  probe.style.color = "var(--accent)";
+  probe.style.color = "var(--accent-soft)";
   const paint = new OffscreenCanvas(1, 1).getContext("2d")!;
   paint.fillStyle = getComputedStyle(probe).color;
   probe.remove();
   paint.fillRect(0, 0, 1, 1);
-  const accent = paint.getImageData(0, 0, 1, 1).data;
+  const wanted = paint.getImageData(0, 0, 1, 1).data;
   const drawn = pixelsOf(canvas.getContext("2d")!);
   const columns = new Set<number>();
   for (let at = 0; at < drawn.length; at += 4)
-    if ([0, 1, 2, 3].every((part) => Math.abs(drawn[at + part]! - accent[part]!) < 24))
+    if ([0, 1, 2, 3].every((part) => Math.abs(drawn[at + part]! - wanted[part]!) < 4))
       columns.add((at / 4) % width);
   return columns.size / width;
 }
@@ -108,7 +108,7 @@ it("metrics are drawn at once, from before the view was opened", async () => {
   await page.getByRole("img", { name: /^Server memory: \d+ MiB$/ }).waitFor();
   // A line from the start of the server until now, in the first drawing: no second answer is needed.
   const chart = page.locator(".system-chart", { hasText: "Server memory" }).locator("canvas");
-  await expect.poll(() => chart.evaluate(lineWidth)).toBeGreaterThan(0.7);
+  await expect.poll(() => chart.evaluate(filledWidth)).toBeGreaterThan(0.7);
   await expectSound("metrics");
 });
 

@@ -63,9 +63,12 @@ export async function endProcesses(host: Host, all: readonly ListedProcess[]): P
   const running = all.filter((listed) => listed.state !== "closed" && isControllable(listed));
   const [first] = running;
   if (first === undefined) return;
+  const isOne = running.length === 1;
   const isSure = await confirm({
-    title: running.length === 1 ? `End ${titleOf(first)}?` : `End ${running.length} processes?`,
-    text: "They get SIGTERM, and after two seconds SIGKILL. Everything they started ends, too.",
+    title: isOne ? `End ${titleOf(first)}?` : `End ${running.length} processes?`,
+    text: isOne
+      ? "It gets SIGTERM, and after two seconds SIGKILL. Everything it started ends, too."
+      : "They get SIGTERM, and after two seconds SIGKILL. Everything they started ends, too.",
     action: "End",
     danger: true,
   });

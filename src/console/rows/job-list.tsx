@@ -3,6 +3,7 @@ import type { Host } from "../../client/browser.ts";
 import { formatDuration } from "../../base/amounts.ts";
 import { visibleText } from "../../base/visible-text.ts";
 import { Failure } from "../connection/failure.tsx";
+import { isAllowed } from "../connection/server-link.ts";
 import { useHost } from "../connection/use-host.ts";
 import { inGroup, useCommands } from "../frame/commands.ts";
 import { nameOf } from "../frame/paths.ts";
@@ -52,18 +53,25 @@ export function JobList() {
       Start
     </Button>
   );
+  const { rows, failure } = processList;
+  const isListed = !isAllowed("follow") || rows.value !== undefined || failure.value !== undefined;
   const isEmpty = jobs.length + elsewhere.length + others.length === 0;
   return (
     <ViewFrame title="Rows" actions={canStart && !isEmpty ? startButton : null}>
-      <Failure error={processList.failure.value} />
+      <Failure error={failure.value} />
       {isEmpty ? (
-        <EmptyState
-          icon="rows"
-          title="No jobs here yet"
-          text="A job runs a command for each row of a CSV or JSON Lines file, many at once, and writes all results into one file."
-        >
-          {canStart ? startButton : null}
-        </EmptyState>
+        <div class="view-column">
+          <OpenLedger />
+          {isListed ? (
+            <EmptyState
+              icon="rows"
+              title="No jobs here yet"
+              text="A job runs a command for each row of a CSV or JSON Lines file, many at once, and writes all results into one file."
+            >
+              {canStart ? startButton : null}
+            </EmptyState>
+          ) : null}
+        </div>
       ) : (
         <>
           {jobs.length === 0 ? null : (
@@ -93,9 +101,9 @@ export function JobList() {
               </li>
             ))}
           </ul>
+          <OpenLedger />
         </>
       )}
-      <OpenLedger />
       {isStarting.value ? (
         <StartJob
           onStarted={(ledger) => navigate(jobPath(ledger))}

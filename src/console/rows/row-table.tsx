@@ -80,13 +80,13 @@ export function RowTable({ progress }: { readonly progress: ReadonlySignal<JobPr
             }}
           >
             <span role="gridcell" class="row number">
-              {row.index + 1}
-            </span>
-            <span role="gridcell" class="id code">
               {/* The row takes the click. */}
-              <button type="button" class="rows-id one-line" tabIndex={-1}>
-                {visibleText(row.id)}
+              <button type="button" aria-label={`Row ${row.index + 1}`} tabIndex={-1}>
+                {row.index + 1}
               </button>
+            </span>
+            <span role="gridcell" class="id code one-line">
+              {visibleText(row.id)}
             </span>
             <span role="gridcell" class="state">
               <RowState row={row} />
