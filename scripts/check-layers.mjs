@@ -53,6 +53,10 @@ const ALLOWED = {
     "noise",
     "native",
     "capabilities",
+    // Previews use their server as every client does, with a client's rights.
+    "client/host/host.ts",
+    "client/host/open-host.ts",
+    "client/link/connectors.ts",
     "node:*",
     "jose",
     "prom-client",

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { type Infer, methodsWith, notification, object, schema } from "./define.ts";
-import { Base64, Empty, flag, nullableFlag, optional, PathUri, ProcessId, Seq, Unsigned } from "./fields.ts";
+import { Base64, Empty, flag, NoParams, nullableFlag, optional, PathUri, ProcessId, Seq, Unsigned } from "./fields.ts";
 import { ExitReport, KeptName, OutputStream, TerminalSize } from "./process.ts";
 
 const ShownSize = schema(() => z.object({ rows: Unsigned(), cols: Unsigned() }));
@@ -42,6 +42,19 @@ export const ListedProcess = object(() => ({
 }));
 /** A process as `process/list` shows it. */
 export type ListedProcess = Infer<typeof ListedProcess>;
+
+export const ListeningPort = object(() => ({
+  port: Unsigned(),
+  host: z.string().describe("Loopback address at which the server's machine reaches it"),
+  pid: z.number().int().describe("Number of the process that listens"),
+  program: z.string().describe("Name of that process, as the system has it"),
+  processId: ProcessId().describe("The process that has started it, or that it is; the name of a kept one"),
+  own: z.boolean().describe("That process belongs to the requesting session"),
+  name: z.string().optional().describe("Name of a kept process"),
+  owner: z.string().optional().describe("Principal that a kept process belongs to"),
+}));
+/** A TCP port as `process/ports` shows it. */
+export type ListeningPort = Infer<typeof ListeningPort>;
 
 export const TerminalScreen = object(() => ({
   lines: z.array(z.string()).describe("From top to bottom, without trailing spaces"),
@@ -185,6 +198,13 @@ export const processExtensionMethods = {
     result: () => ({
       processes: z.array(ListedProcess()),
       more: flag("With `after`: there are further processes, after the last of these"),
+    }),
+  }),
+  "process/ports": controlMethod({
+    doc: "Lists the TCP ports on which this client's processes, or what they have started, listen: on loopback or on every address of the server's machine. Its processes are those of its principal's sessions, and the kept ones that it may control. Ports inside a sandbox with a network of its own are not listed.",
+    params: NoParams,
+    result: () => ({
+      ports: z.array(ListeningPort()).describe("By number; the first 1024 at most"),
     }),
   }),
   "process/times": followMethod({

@@ -91,6 +91,7 @@ describe("the table", () => {
       "process/detach",
       "process/rename",
       "process/list",
+      "process/ports",
       "process/times",
       "process/snapshot",
       "fs/rename",

@@ -43,6 +43,7 @@ it("answers the page for every view, and only there", async () => {
     "/s",
     "/r",
     "/r/job",
+    "/o",
     "/p?x",
   ])
     expect([path, (await browse(server.url, path, { headers: HTML })).body.toString()]).toEqual([

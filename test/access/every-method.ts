@@ -63,6 +63,7 @@ export function everyMethod(uri: string): EveryMethod {
     "process/detach": ["fso", { processId: "p" }],
     "process/rename": ["fs", { processId: "p", name: "renamed" }],
     "process/list": ["fso", { scope: "kept" }],
+    "process/ports": ["fs", null],
     "process/times": ["fso", { processId: "p" }],
     "process/snapshot": ["fso", { processId: "p" }],
     "process/flow": ["fso", { processId: "p", paused: false }],

@@ -21,6 +21,7 @@ const EXTENSION_METHODS = [
   "process/detach",
   "process/flow",
   "process/list",
+  "process/ports",
   "process/rename",
   "process/resize",
   "process/snapshot",

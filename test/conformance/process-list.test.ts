@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { createServer } from "node:net";
 import headless from "@xterm/headless";
 import { expect } from "vitest";
 import { collect, run, shell, untilNumber, untilOutput, withFiles, write } from "./process-events.ts";
@@ -120,6 +122,33 @@ verifies("process.list:usage", async ({ peer }) => {
   expect((await listed())[1]).not.toHaveProperty("usage");
   expect((await list(connection)).processes[0]).not.toHaveProperty("usage");
   await connection.request("process/terminate", { processId: "p" });
+});
+
+/** Prints the port on which it listens. */
+const LISTEN = "const s = require('net').createServer().listen(0, '127.0.0.1', () => console.log(s.address().port))";
+
+verifies("process.ports:own", async ({ peer }) => {
+  const connection = await peer();
+  const ports = async () => (await connection.request("process/ports", null)).ports;
+  expect(await ports()).toEqual([]);
+  await connection.request("process/start", start("web", shell(`'${process.execPath}' -e "${LISTEN}"; true`)));
+  const port = Number(await untilOutput(connection, "web", /\d+\n/));
+  const listed = { port, host: "127.0.0.1", processId: "web", own: true };
+  await expect.poll(ports).toEqual([expect.objectContaining({ ...listed, program: expect.any(String) })]);
+  await connection.request("process/terminate", { processId: "web" });
+  await expect.poll(ports).toEqual([]);
+});
+
+verifies("process.ports:others", async ({ peer }) => {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  try {
+    const connection = await peer();
+    await connection.request("process/start", start("p", shell("sleep 60")));
+    expect((await connection.request("process/ports", null)).ports).toEqual([]);
+  } finally {
+    server.close();
+  }
 });
 
 verifies("process.list:after", async ({ peer }) => {

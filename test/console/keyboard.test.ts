@@ -146,6 +146,7 @@ it("everything on the main paths works without a mouse", async () => {
   for (const [key, path, heading] of [
     ["f", /^\/f/, undefined],
     ["r", /^\/r$/, "Rows"],
+    ["o", /^\/o$/, "Ports"],
     ["s", /^\/s$/, "System"],
     ["p", /^\/p$/, "Processes"],
   ] as const) {

@@ -120,6 +120,7 @@ function views(): Record<string, { readonly path: string; readonly ready: (page:
       path: `/r${scene.server.workDirectory}/weather/forecast.csv.ledger`,
       ready: text("no such place"),
     },
+    ports: { path: "/o", ready: text("8080") },
     start: {
       path: "/p",
       ready: async (page) => {

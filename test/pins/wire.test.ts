@@ -46,6 +46,7 @@ it("a client may send these requests", () => {
     "process/detach",
     "process/flow",
     "process/list",
+    "process/ports",
     "process/read",
     "process/rename",
     "process/resize",
@@ -135,6 +136,7 @@ it("methods need these rights", () => {
     ],
     control: [
       "process/closeStdin",
+      "process/ports",
       "process/rename",
       "process/resize",
       "process/signal",

@@ -42,6 +42,7 @@ class Scene {
           terminate: (outputs: readonly unknown[]) => void this.calls.push(`terminate ${outputs.length}`),
           killGroup: () => void this.calls.push("killGroup"),
           kill: (outputs: readonly unknown[]) => void this.calls.push(`kill ${outputs.length}`),
+          members: () => [7, 8],
           usage: () => USAGE,
           leaderReaped: () => void this.calls.push("leaderReaped"),
         }),
@@ -167,8 +168,10 @@ describe("a process", () => {
     const scene = new Scene();
     const machine = {} as MachineUsage;
     expect(scene.process.usage(machine)).toEqual(USAGE);
+    expect([...scene.process.members(machine)]).toEqual([7, 8]);
     scene.exit();
     expect(scene.process.usage(machine)).toBeUndefined();
+    expect([...scene.process.members(machine)]).toEqual([]);
   });
 
   it("reports once that it gave up output", () => {

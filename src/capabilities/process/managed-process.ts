@@ -175,6 +175,11 @@ export class ManagedProcess {
     return this.#reaped ? undefined : this.#family.usage(machine);
   }
 
+  /** Numbers of the process and of what it has started; none once it has ended. */
+  members(machine: MachineUsage): Iterable<number> {
+    return this.#reaped ? [] : this.#family.members(machine);
+  }
+
   /** Calls `listener` on every later event, until the returned function is called. */
   listen(listener: (event: ProcessEvent) => void): () => void {
     this.#listeners?.add(listener);

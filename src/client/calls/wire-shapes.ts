@@ -175,6 +175,25 @@ export const methodFacts: Readonly<Record<MethodName, MethodFacts>> = {
       "more?": "boolean",
     },
   },
+  "process/ports": {
+    lost: "repeat",
+    answers: "promptly",
+    result: {
+      ports: [
+        "array",
+        {
+          port: "unsigned",
+          host: "string",
+          pid: "integer",
+          program: "string",
+          processId: "string",
+          own: "boolean",
+          "name?": "string",
+          "owner?": "string",
+        },
+      ],
+    },
+  },
   "process/times": {
     lost: "repeat",
     answers: "promptly",

@@ -25,6 +25,13 @@ const VIEWS: readonly View[] = [
     load: () => import("../files/files-view.tsx"),
   },
   {
+    title: "Ports",
+    icon: "ports",
+    path: "/o",
+    rights: ["network"],
+    load: () => import("../ports/ports-view.tsx"),
+  },
+  {
     title: "Inspector",
     icon: "inspector",
     path: "/i",

@@ -56,16 +56,33 @@ export function linkElsewhere(text: string): string | undefined {
  * Trades the token of a link, which works once, or a token of the server for a secret, or a secret for one that lasts
  * longer.
  */
-export async function trade(shown: { token: string } | { secret: string }): Promise<string> {
-  const response = await fetch("/console/session", {
+export function trade(shown: { token: string } | { secret: string }): Promise<string> {
+  return post("/console/session", shown, "secret");
+}
+
+/** A URL at which this browser sees what listens on a port of the server's machine. It works once. */
+export function previewUrl(port: { readonly port: number; readonly host: string }): Promise<string> {
+  return post("/console/previews", port, "url", { authorization: `Bearer ${storedSecret() ?? ""}` });
+}
+
+/** Resolves with the wanted member of the answer. */
+async function post(
+  path: string,
+  body: object,
+  wanted: "secret" | "url",
+  headers: Readonly<Record<string, string>> = {},
+): Promise<string> {
+  const response = await fetch(path, {
     method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify(shown),
+    headers: { "content-type": "application/json", ...headers },
+    body: JSON.stringify(body),
   });
-  const answer = (await response.json().catch(() => ({}))) as { secret?: unknown; message?: unknown };
-  if (response.ok && typeof answer.secret === "string") return answer.secret;
-  const why = typeof answer.message === "string" ? answer.message : `the server answered ${response.status}`;
-  throw new AccessRefused(why);
+  const answer = (await response.json().catch(() => ({}))) as Readonly<Record<string, unknown>>;
+  const { [wanted]: value, message } = answer;
+  if (response.ok && typeof value === "string") return value;
+  throw new AccessRefused(
+    typeof message === "string" ? message : `the server answered ${response.status}`,
+  );
 }
 
 /** Also reports whether a secret is still valid, which browsers do not reveal when a WebSocket is refused. */

@@ -102,6 +102,7 @@ export const RULES: { readonly [M in MethodName]: Rule<Params<M>> } = {
     name: cut(name),
   })),
   "process/list": NONE,
+  "process/ports": NONE,
   "process/times": NONE,
   "environment/info": NONE,
   "environment/status": NONE,

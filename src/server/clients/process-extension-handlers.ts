@@ -1,8 +1,10 @@
 import { encodeBase64 } from "../../base/base64.ts";
+import { readListeningSockets } from "../../capabilities/host/listening-sockets.ts";
 import type { ManagedProcess } from "../../capabilities/process/managed-process.ts";
 import { EDGE_BYTES, type StreamName } from "../../capabilities/process/output/output-log.ts";
 import type { Screen } from "../../capabilities/process/output/screen/terminal-screen.ts";
-import { type MachineUsage, UsageMeter } from "../../capabilities/process/usage/machine-usage.ts";
+import { type MachineUsage, Meter, usageMeter } from "../../capabilities/process/usage/machine-usage.ts";
+import { ERRNO, osError } from "../../native/os-error.ts";
 import type { Params, Result } from "../../protocol/index.ts";
 import type { Handlers } from "../../rpc/router.ts";
 import { LazyAnswer, DeferredAnswer } from "../../rpc/deferred-answer.ts";
@@ -11,6 +13,7 @@ import type { ClientConnection } from "./client-connection.ts";
 import { known, visible, whenStarted } from "./known-process.ts";
 import { refusal } from "../wire/refusals.ts";
 import { waitForProcess } from "../sessions/wait-for-process.ts";
+import { listPorts, type PortSources } from "./list-ports.ts";
 import { listProcesses, type ListSources, partAfter, wireSize } from "./list-processes.ts";
 
 /** Default size of a snapshot, per stream. */
@@ -18,13 +21,15 @@ const SNAPSHOT_BYTES = 2 * EDGE_BYTES;
 /** Times in one answer. */
 const MAX_TIMES = 16_384;
 
-export interface ProcessExtensionOptions extends Omit<ListSources, "machine"> {
+export interface ProcessExtensionOptions extends Omit<ListSources, "machine" | "sessions"> {
+  readonly sessions: ListSources["sessions"] & PortSources["sessions"];
   /** Lets every client list the processes of all sessions. */
   readonly allowServerScope: boolean;
 }
 
 export function processExtensionHandlers({ sessions, kept, allowServerScope }: ProcessExtensionOptions) {
-  const meter = new UsageMeter();
+  const meter = usageMeter();
+  const listening = new Meter(readListeningSockets);
   return {
     "process/flow": (client, { processId, paused }) =>
       whenStarted(client.session, processId, () => {
@@ -76,6 +81,14 @@ export function processExtensionHandlers({ sessions, kept, allowServerScope }: P
       if (usage !== true) return list();
       return new DeferredAnswer(meter.measure().then((machine) => new LazyAnswer(() => list(machine))));
     },
+
+    "process/ports": (client) =>
+      new DeferredAnswer(
+        Promise.all([meter.measure(), listening.measure()]).then(async ([machine, sockets]) => {
+          if (machine === undefined || sockets === undefined) throw osError(ERRNO.EMFILE);
+          return { ports: await listPorts(client, { sessions, kept, machine, sockets }) };
+        }),
+      ),
 
     "process/times": (client, { processId, fromSeq }) =>
       whenStarted(client.session, processId, () =>

@@ -10,20 +10,25 @@ import type { Authenticate, Presented } from "../access/authentication.ts";
 import { bearerToken } from "../access/bearer-token.ts";
 import type { Credential } from "../access/credential.ts";
 import { RefusalLog } from "../access/refusal-log.ts";
-import { consoleError, sendAsset, sendError, sendIndex, sendJson, sendNotFound } from "./answers.ts";
+import { type ConsoleError, consoleError, sendAsset, sendError, sendIndex, sendJson, sendNotFound } from "./answers.ts";
 import { ConsoleAssets } from "./assets.ts";
 import { consoleKey, prepareKey } from "./console-key.ts";
 import { LinkTokens, type NewLink } from "./link-tokens.ts";
+import { type PreviewAccess, PreviewFault } from "./previews/preview.ts";
+import { Previews } from "./previews/previews.ts";
 import { type Holder, SessionSecrets } from "./session-secrets.ts";
 import { type Caller, type PageAdmission, readJson, SignIn } from "./sign-in.ts";
 
 /** Views of the page, which have their own addresses. */
-const VIEW = /^\/(?:$|[ptfisr](?:\/|$))/;
+const VIEW = /^\/(?:$|[ptfisro](?:\/|$))/;
 /** Addresses that stand for every address of the machine, as URLs show them. */
 const EVERY_ADDRESS = /^(wss?):\/\/(?:0\.0\.0\.0|\[::\]):/;
 const ASSETS = "/assets/";
 const SESSION = "/console/session";
 const STATE = "/console/state";
+const PREVIEWS = "/console/previews";
+/** What a browser shows at the other end of a forwarded port, too. */
+const LOOPBACK_ORIGIN = /^http:\/\/(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/;
 
 export interface ConsoleSurroundings {
   readonly logger: Logger;
@@ -40,6 +45,8 @@ export interface ConsoleSurroundings {
   readonly name?: string | undefined;
   /** File of the page. Default: the console of a server. */
   readonly index?: string | undefined;
+  /** Connects to the server with the rights of a page, for previews. Default: no previews. */
+  readonly connect?: PreviewAccess["connect"] | undefined;
   /** Receives failed attempts. */
   readonly refused: (reason: string, from: string) => void;
 }
@@ -47,6 +54,7 @@ export interface ConsoleSurroundings {
 /** The web console: the page, its assets, and how a browser gets in. */
 export class Console implements Site {
   readonly origins: readonly string[];
+  readonly guests: Previews | undefined;
   readonly #assets: ConsoleAssets;
   /** Links for token holders. */
   readonly #links = new LinkTokens<Holder["bearer"]>();
@@ -61,7 +69,13 @@ export class Console implements Site {
   constructor({ keyFile, directory }: ConsoleOptions, surroundings: ConsoleSurroundings) {
     this.#assets = new ConsoleAssets(directory, surroundings.index);
     this.#surroundings = surroundings;
-    const { publicUrls, logger, takesTokens, command } = surroundings;
+    const { publicUrls, logger, takesTokens, command, connect } = surroundings;
+    this.guests =
+      connect &&
+      new Previews({
+        admit: (authorization, from) => this.admit({ authorization, from }),
+        connect,
+      });
     this.origins = publicUrls.map(pageOrigin);
     // The addresses of the page begin at the root of its host.
     this.#publicUrl = publicUrls.find((url) => new URL(url).pathname === "/");
@@ -132,12 +146,14 @@ export class Console implements Site {
     const path = pathOf(request);
     // Codex's server answers `/` differently; only browsers get the page.
     if (path === "/") return isRead(request) && (request.headers.accept ?? "").includes("text/html");
-    return VIEW.test(path) || path.startsWith(ASSETS) || path === SESSION || path === STATE;
+    return VIEW.test(path) || path.startsWith(ASSETS) || [SESSION, STATE, PREVIEWS].includes(path);
   }
 
   async answer(request: IncomingMessage, response: ServerResponse, asker: Asker): Promise<void> {
     const path = pathOf(request);
-    if (path === SESSION) await this.#trade(request, response, asker);
+    if (path === SESSION) await this.#post(request, response, asker, (body) => this.#trade(body, request));
+    else if (path === PREVIEWS)
+      await this.#post(request, response, asker, (body) => this.#openPort(body, request));
     else if (!isRead(request)) sendError(response, ONLY_READ);
     else if (path === STATE) sendJson(response, 200, await this.#state(request));
     else if (path.startsWith(ASSETS)) await this.#asset(path.slice(ASSETS.length), request, response);
@@ -150,7 +166,13 @@ export class Console implements Site {
     else sendAsset(request, response, asset);
   }
 
-  async #trade(request: IncomingMessage, response: ServerResponse, asker: Asker): Promise<void> {
+  /** Takes a request from the page itself that changes something. */
+  async #post(
+    request: IncomingMessage,
+    response: ServerResponse,
+    asker: Asker,
+    act: (body: unknown) => Promise<{ secret: string } | { url: string } | ConsoleError>,
+  ): Promise<void> {
     if (request.method !== "POST") {
       sendError(response, ONLY_POST);
       return;
@@ -167,9 +189,36 @@ export class Console implements Site {
       return;
     }
     const body = await readJson(request);
-    const answer = "value" in body ? await this.#signIn.trade(body.value, callerOf(request)) : body;
+    const answer = "value" in body ? await act(body.value) : body;
     if ("error" in answer) sendError(response, answer);
     else sendJson(response, 200, answer);
+  }
+
+  #trade(body: unknown, request: IncomingMessage): Promise<{ secret: string } | ConsoleError> {
+    return this.#signIn.trade(body, callerOf(request));
+  }
+
+  /** Opens a port of the user's processes. Answers with a URL for one browser. */
+  async #openPort(body: unknown, request: IncomingMessage): Promise<{ url: string } | ConsoleError> {
+    const { authorization, origin = "" } = request.headers;
+    const { port, host } = (body ?? {}) as { readonly [name: string]: unknown };
+    if (this.guests === undefined) return NO_PREVIEWS;
+    if (typeof port !== "number" || typeof host !== "string") return NO_PORT;
+    const loopback = LOOPBACK_ORIGIN.exec(origin);
+    if (loopback === null || "encrypted" in request.socket) return notLocal(origin);
+    const caller = callerOf(request);
+    const admission = await this.admit({ authorization, ...caller });
+    if (authorization === undefined || "refusal" in admission) return NOT_SIGNED_IN;
+    const { principal, rights } = admission.credential ?? {};
+    const party = JSON.stringify([principal, rights?.key]);
+    const [, colonPort = ""] = loopback;
+    try {
+      const opener = { authorization, from: caller.from, party, colonPort };
+      return { url: await this.guests.open(opener, { port, host }) };
+    } catch (error) {
+      if (error instanceof PreviewFault) return error.answer;
+      throw error;
+    }
   }
 
   async #state(request: IncomingMessage): Promise<object> {
@@ -204,7 +253,18 @@ function callerOf({ socket }: IncomingMessage): Caller {
 
 const ONLY_READ = consoleError(405, "method", "Only GET and HEAD are answered here");
 const ONLY_POST = consoleError(405, "method", "Only POST is answered here");
-const FOREIGN = consoleError(403, "foreign-origin", "Only this server's own page may sign in");
+const FOREIGN = consoleError(403, "foreign-origin", "Only this server's own page may do this");
+const NO_PREVIEWS = consoleError(404, "no-previews", "Ports cannot be opened here");
+const NO_PORT = consoleError(400, "bad-request", 'The body must be JSON such as { "port": 5173, "host": "127.0.0.1" }');
+const NOT_SIGNED_IN = consoleError(401, "session-over", "This session is over; sign in again");
+
+function notLocal(origin: string): ConsoleError {
+  return consoleError(
+    409,
+    "not-local",
+    `Ports open only from a console at http://localhost or http://127.0.0.1, not ${origin}; forward the server's port with ssh -L, or use 'exec-server open'`,
+  );
+}
 
 /** Options of the web console. */
 export interface ConsoleOptions {

@@ -3,10 +3,13 @@ import { CapabilityError, UsageError } from "../../base/errors.ts";
 import { silentLogger } from "../../base/logger.ts";
 import { OwnListeners } from "../../capabilities/network-proxy/own-listeners.ts";
 import { describeErrno } from "../../native/os-error.ts";
+import { createMemoryPair } from "../../transport/memory.ts";
 import { openStdioTransport } from "../../transport/stdio.ts";
+import type { Transport } from "../../transport/transport.ts";
 import { listenWebSocket, type WebSocketListener } from "../../transport/websocket/websocket-server.ts";
 import { admissionFor, type AdmissionPolicy } from "./admission.ts";
 import { Console, type ConsoleOptions } from "../console/console.ts";
+import type { Credential } from "../access/credential.ts";
 import { type Authenticator, createAuthenticator } from "../access/authentication.ts";
 import { RefusalLog } from "../access/refusal-log.ts";
 import { rightsContext } from "../access/rights-context.ts";
@@ -109,6 +112,7 @@ export async function serve(options: ServeOptions = {}): Promise<ListeningServer
           isLocal: !isExposed(address),
           publicUrls: options.publicUrls ?? [],
           takesTokens: authentication !== undefined,
+          connect: (credential) => connectPreview(server, credential),
           refused: (reason, from) => server?.observer?.refused?.({ cause: "login", reason, from }),
         })
       : undefined;
@@ -121,6 +125,7 @@ export async function serve(options: ServeOptions = {}): Promise<ListeningServer
   const stop = async (): Promise<void> => {
     unwatch?.();
     authenticator?.close();
+    console?.guests?.close();
     await Promise.all([listener?.close(), server?.close()]);
     executor?.close();
     await joinedFleet?.leave();
@@ -186,6 +191,17 @@ export async function serve(options: ServeOptions = {}): Promise<ListeningServer
     await stop();
     throw server === undefined ? error : listenError(error, address);
   }
+}
+
+/** A connection of a preview, which has the rights of the page that has opened it. */
+async function connectPreview(
+  server: ObservedServer | undefined,
+  credential: Credential | undefined,
+): Promise<Transport> {
+  const [ours, theirs] = createMemoryPair();
+  const accepted = { resumable: false, from: "preview" };
+  server?.accept(theirs, credential === undefined ? accepted : { ...accepted, credential });
+  return ours;
 }
 
 /** Serves the one client on stdin and stdout of this program, and ends with it. */

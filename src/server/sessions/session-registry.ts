@@ -60,6 +60,11 @@ export class SessionRegistry {
     for (const { session } of this.#sessions.values()) yield session;
   }
 
+  /** Those that a client could resume. */
+  *withinReachOf(client: Party): IterableIterator<Session> {
+    for (const { session, owner } of this.#sessions.values()) if (isSameParty(owner, client)) yield session;
+  }
+
   open(holder: SessionHolder): Session {
     const { maxSessions, create, enter } = this.#options;
     if (this.#sessions.size >= maxSessions)

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import { defined } from "../../base/defined.ts";
 import { pathOf, reasonOf, type Refusal } from "./http-refusal.ts";
 import { addressOf } from "./socket-address.ts";
@@ -23,10 +24,21 @@ export interface PageAnswer {
 export interface Site {
   /** Origins of its pages, besides those that the Host of a request names. */
   readonly origins: readonly string[];
+  readonly guests?: Guests | undefined;
   /** Whether it answers this request, even if with an error. */
   covers(request: IncomingMessage): boolean;
   /** Answers a request whose host and origin have been checked. */
   answer(request: IncomingMessage, response: ServerResponse, asker: Asker): Promise<void>;
+}
+
+/** Sites of others that a site serves under host names of their own. No other rule of the server applies to them. */
+export interface Guests {
+  /** Whether the Host of a request names one of them, or one that there was. */
+  covers(request: IncomingMessage): boolean;
+  /** Answers a request. How many there may be at once, and for how long, is up to the guests. */
+  answer(request: IncomingMessage, response: ServerResponse, asker: Asker): Promise<void>;
+  /** Takes an upgrade. Resolves with the reason if it is refused, otherwise when it is over. */
+  upgrade(request: IncomingMessage, socket: Socket, head: Buffer): Promise<Refusal | undefined>;
 }
 
 /** The sender of a request to a site. */

@@ -18,6 +18,7 @@ const STATUS_TEXTS: Readonly<Record<number, string>> = {
   405: "Method Not Allowed",
   421: "Misdirected Request",
   426: "Upgrade Required",
+  502: "Bad Gateway",
   503: "Service Unavailable",
 };
 

@@ -38,6 +38,8 @@ export class PendingSockets {
   readonly #timeoutMs: number;
   /** Oldest first. */
   readonly #pending = new Map<Socket, Pending>();
+  /** A socket may be admitted again after each request. */
+  readonly #watched = new WeakSet<Socket>();
   readonly #failed: PendingOptions["failed"];
 
   constructor({
@@ -68,8 +70,11 @@ export class PendingSockets {
       hasAsked: false,
     };
     this.#pending.set(socket, pending);
+    if (this.#watched.has(socket)) return;
+    this.#watched.add(socket);
     socket.once("close", () => {
-      if (this.#pending.get(socket) === pending) this.#ended(socket, pending);
+      const last = this.#pending.get(socket);
+      if (last !== undefined) this.#ended(socket, last);
     });
   }
 

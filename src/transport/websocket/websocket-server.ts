@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { createServer, type IncomingMessage } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Server, Socket } from "node:net";
 import { hostname } from "node:os";
 import { socketUrl } from "../../base/socket-url.ts";
@@ -7,6 +7,7 @@ import { subprotocolAuthorization } from "../../base/subprotocol-token.ts";
 import {
   answerPage,
   askerOf,
+  type Guests,
   type Page,
   type PageAnswer,
   type Pages,
@@ -71,11 +72,38 @@ export async function listenWebSocket<Credential = unknown>(
   const isReady = options.isReady ?? (() => options.refuse?.(undefined) === undefined);
   const pages = withProbes(options.pages, isReady);
   const turns = new RequestTurns();
+  const guests = options.site?.guests;
+  const answerGuest = (to: Guests, request: IncomingMessage, response: ServerResponse): void => {
+    const { socket } = request;
+    pending.release(socket);
+    response.once("close", () => {
+      if (socket.destroyed) return;
+      pending.admit(socket);
+      pending.asked(socket);
+    });
+    to.answer(request, response, askerOf(request, false, options)).catch(() => response.destroy());
+  };
+  const upgradeGuest = (to: Guests, request: IncomingMessage, socket: Socket, head: Buffer): void => {
+    pending.release(socket);
+    const turnAway = (refusal: Refusal): void => {
+      if (socket.destroyed) return;
+      pending.admit(socket);
+      pending.turnAway(socket, formatRefusal(refusal));
+    };
+    to.upgrade(request, socket, head).then(
+      (refusal) => refusal && turnAway(refusal),
+      () => socket.destroy(),
+    );
+  };
   const http = createServer(TCP_OPTIONS);
   http.on("request", (request, response) => {
     pending.asked(request.socket);
     // More requests may have arrived with one too many.
     if (request.socket.destroyed) return;
+    if (guests?.covers(request)) {
+      turns.take(request.socket, response, () => answerGuest(guests, request, response));
+      return;
+    }
     // A body that continues after the answer gets no more time.
     response.once("close", () => request.complete && pending.renew(request.socket));
     const page = pages.get(pathOf(request));
@@ -101,6 +129,10 @@ export async function listenWebSocket<Credential = unknown>(
   http.on("upgrade", (request: IncomingMessage, socket: Socket, head: Buffer) => {
     socket.on("error", destroyThis);
     pending.asked(socket);
+    if (guests?.covers(request)) {
+      upgradeGuest(guests, request, socket, head);
+      return;
+    }
     const page = pages.get(pathOf(request));
     // Without a token, its own page is refused like any other: nothing else distinguishes it from other programs in a
     // browser.

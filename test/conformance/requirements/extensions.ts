@@ -229,6 +229,10 @@ export const extensionRequirements = {
   "process.list:server-scope": ours(
     "Listing all sessions is refused, because the server is not set up for it.",
   ),
+  "process.ports:own": ours(
+    "The ports on which a process and what it started listen are listed, from when they are opened until they are closed.",
+  ),
+  "process.ports:others": ours("Ports of processes that the client did not start are not listed."),
   "process.times:order": ours(
     "Every retained event has a time between its start and now, and times do not decrease.",
   ),

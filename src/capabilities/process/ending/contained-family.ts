@@ -25,6 +25,7 @@ export function containedFamily(
     terminate: () => controlGroups.ask(controlGroup),
     killGroup: kill,
     kill,
+    members: () => controlGroup.pids(),
     usage: (machine) => {
       const usage = machine.of(controlGroup.pids());
       // The kernel also counts members that have ended.

@@ -13,6 +13,8 @@ export interface ProcessFamily {
   killGroup(): void;
   /** Kills everything, even if it resists. */
   kill(outputs: readonly OutputEnd[]): void;
+  /** Its members that are alive, as far as they can be found. Only before the process has been reaped. */
+  members(machine: MachineUsage): Iterable<number>;
   /** Its current usage. Only before the process has been reaped. */
   usage(machine: MachineUsage): Usage;
   /** Called when the process has been reaped: its pid may be reused. */
@@ -29,6 +31,7 @@ export const ENDED_FAMILY: ProcessFamily = {
   terminate: () => {},
   killGroup: () => {},
   kill: () => {},
-  usage: (machine) => machine.ofFamily(0),
+  members: () => [],
+  usage: (machine) => machine.of([]),
   leaderReaped: () => {},
 };

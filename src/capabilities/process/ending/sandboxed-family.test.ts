@@ -14,6 +14,7 @@ function recordWatchers(): { calls: string[]; watchers: ProcessFamily } {
     terminate: () => void calls.push("terminate"),
     killGroup: () => void calls.push("killGroup"),
     kill: (outputs) => void calls.push(`kill ${outputs.length}`),
+    members: () => [1, 2],
     usage: () => ({ cpuMs: 1, memoryBytes: 2, processes: 3, atMs: 4 }),
     leaderReaped: () => void calls.push("leaderReaped"),
   };
@@ -78,5 +79,6 @@ describe("the family of a sandboxed process", () => {
     expect(calls).toEqual(["killGroup", "kill 1"]);
     expect([family.contained, family.gone]).toEqual([true, true]);
     expect(family.usage(undefined as never)).toEqual({ cpuMs: 1, memoryBytes: 2, processes: 3, atMs: 4 });
+    expect([...family.members(undefined as never)]).toEqual([1, 2]);
   });
 });

@@ -51,6 +51,7 @@ export function sandboxedFamily(pid: number, watchers: ProcessFamily): ProcessFa
     terminate: () => whenBegun(terminate),
     killGroup: () => watchers.killGroup(),
     kill: (outputs) => watchers.kill(outputs),
+    members: (machine) => watchers.members(machine),
     usage: (machine) => watchers.usage(machine),
     leaderReaped: () => {
       isReaped = true;

@@ -85,8 +85,12 @@ export class TracedFamily implements ProcessFamily, SweptFamily {
     });
   }
 
+  members(machine: MachineUsage): ReadonlySet<number> {
+    return machine.familyOf(this.pid);
+  }
+
   usage(machine: MachineUsage): Usage {
-    return machine.ofFamily(this.pid);
+    return machine.of(this.members(machine));
   }
 
   leaderReaped(): void {

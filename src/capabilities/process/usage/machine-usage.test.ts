@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test, vi } from "vitest";
 import type { ProcessStat } from "../../../native/process-stat.ts";
-import { MachineUsage, UsageMeter } from "./machine-usage.ts";
+import { MachineUsage, usageMeter } from "./machine-usage.ts";
 
 const PAGE = 4096;
 
@@ -23,20 +23,20 @@ test("a family is the session of its leader and all descendants, each counted on
     ]),
     5,
   );
-  expect(machine.ofFamily(10)).toEqual({ cpuMs: 90, memoryBytes: 11 * PAGE, processes: 5, atMs: 5 });
-  expect(machine.ofFamily(99)).toEqual({ cpuMs: 0, memoryBytes: 0, processes: 0, atMs: 5 });
+  expect(machine.of(machine.familyOf(10))).toEqual({ cpuMs: 90, memoryBytes: 11 * PAGE, processes: 5, atMs: 5 });
+  expect(machine.of(machine.familyOf(99))).toEqual({ cpuMs: 0, memoryBytes: 0, processes: 0, atMs: 5 });
 });
 
 test("a process that nobody reaped has used time, and nothing else", () => {
   const machine = new MachineUsage(new Map([stat(10), stat(11, { parent: 10, alive: false })]), 5);
-  expect(machine.ofFamily(10)).toEqual({ cpuMs: 20, memoryBytes: PAGE, processes: 1, atMs: 5 });
+  expect(machine.of(machine.familyOf(10))).toEqual({ cpuMs: 20, memoryBytes: PAGE, processes: 1, atMs: 5 });
 });
 
 test("a look serves everybody who asks while it lasts and shortly after", async () => {
   vi.useFakeTimers({ toFake: ["performance"] });
   onTestFinished(() => void vi.useRealTimers());
   let looks = 0;
-  const meter = new UsageMeter(async () => {
+  const meter = usageMeter(async () => {
     looks += 1;
     await new Promise((resolve) => setImmediate(resolve));
     return new Map();
@@ -52,6 +52,6 @@ test("a look serves everybody who asks while it lasts and shortly after", async 
 });
 
 test("without a descriptor to look with, nothing is known", async () => {
-  const meter = new UsageMeter(() => Promise.reject(Object.assign(new Error("none"), { code: "EMFILE" })));
+  const meter = usageMeter(() => Promise.reject(Object.assign(new Error("none"), { code: "EMFILE" })));
   expect(await meter.measure()).toBeUndefined();
 });

@@ -50,40 +50,40 @@ export class MachineUsage {
   }
 
   /** A process that leads a session, what is in that session, and all their descendants. */
-  ofFamily(leader: number): Usage {
+  familyOf(leader: number): ReadonlySet<number> {
     const members = new Set<number>([leader]);
     for (const { pid } of this.#bySession.get(leader) ?? []) members.add(pid);
     // A set can grow while it is read.
     for (const pid of members) for (const child of this.#byParent.get(pid) ?? []) members.add(child.pid);
-    return this.of(members);
+    return members;
   }
 }
 
-/** One scan of all processes serves every request within this time. */
+/** How long a measurement is valid. */
 const VALID_MS = 500;
 
-/** Scans all processes of the machine, once for all requests, and in slices. */
-export class UsageMeter {
-  readonly #takeSnapshot: () => Promise<ProcessSnapshot>;
-  #latest: Promise<MachineUsage | undefined> | undefined;
+/** Measures once for all requests that come meanwhile or within 500 ms. */
+export class Meter<T> {
+  readonly #take: () => Promise<T>;
+  #latest: Promise<T | undefined> | undefined;
   #validUntil = 0;
 
-  constructor(takeSnapshot: () => Promise<ProcessSnapshot> = readSnapshot) {
-    this.#takeSnapshot = takeSnapshot;
+  constructor(take: () => Promise<T>) {
+    this.#take = take;
   }
 
   /** Undefined without a free descriptor. */
-  measure(): Promise<MachineUsage | undefined> {
+  measure(): Promise<T | undefined> {
     if (this.#latest !== undefined && performance.now() < this.#validUntil) return this.#latest;
-    // No other scan starts while this one runs.
+    // No other measurement starts while this one runs.
     this.#validUntil = Number.POSITIVE_INFINITY;
     this.#latest = this.#measure();
     return this.#latest;
   }
 
-  async #measure(): Promise<MachineUsage | undefined> {
+  async #measure(): Promise<T | undefined> {
     try {
-      return new MachineUsage(await this.#takeSnapshot());
+      return await this.#take();
     } catch (error) {
       if (isOutOfDescriptors(error)) return undefined;
       throw error;
@@ -91,6 +91,11 @@ export class UsageMeter {
       this.#validUntil = performance.now() + VALID_MS;
     }
   }
+}
+
+/** Scans all processes of the machine in slices. */
+export function usageMeter(takeSnapshot = readSnapshot): Meter<MachineUsage> {
+  return new Meter(async () => new MachineUsage(await takeSnapshot()));
 }
 
 function groupBy(

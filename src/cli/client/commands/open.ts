@@ -32,6 +32,7 @@ The link works once, within the hour; the page then stays signed in for its tab.
 A server that listens on a TCP port serves the page itself. For any other one, such as your own server or one behind
 ssh, this command serves it, on a port of this machine, and carries the messages until it is interrupted. Meanwhile,
 Enter prints another link, for another tab or browser. What runs there keeps running.
+Ports opens a web app of yours, such as a development server, in a tab, whichever machine it runs on.
 
 The name of a fleet opens a view of its machines instead, from where each of them opens in a tab of its own.
 
@@ -92,7 +93,12 @@ async function serveLocally(target: Target, options: OpenOptions): Promise<void>
   const name = target.kind === "own" ? undefined : target.name;
   await untilInterrupted(async (signal) => {
     const { port } = options;
-    const page = await serveLocalPage(carriedTo(open), { name, command: commandFor(target), port });
+    const page = await serveLocalPage(carriedTo(open), {
+      name,
+      command: commandFor(target),
+      port,
+      server: open,
+    });
     await show(page.link(), options);
     await served(page, signal, "the server");
   });

@@ -30,7 +30,9 @@ export async function serveFleetPage(
       throw new Failure(
         `this program serves the pages of ${MAX_MACHINES} machines already; 'exec-server open -H ${name}/${id}' opens another`,
       );
-    const opening = serveLocalPage(carriedTo(transportsTo(id)), {
+    const server = transportsTo(id);
+    const opening = serveLocalPage(carriedTo(server), {
+      server,
       name: `${name}/${id}`,
       command: `exec-server -H ${name}/${id} open`,
     });

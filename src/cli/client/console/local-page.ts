@@ -30,6 +30,8 @@ export interface LocalPageOptions {
   readonly index?: string;
   /** Default: a free one. */
   readonly port?: number | undefined;
+  /** Connects to the server whose ports the page may open. Default: none. */
+  readonly server?: OpenTransport;
 }
 
 /** Takes a connection of the page. `failed` says so on the terminal, once for each reason. */
@@ -41,7 +43,7 @@ export type TakePage = (page: Transport, failed: (reason: string) => void) => vo
  */
 export async function serveLocalPage(
   take: TakePage,
-  { command, name, index, port = 0 }: LocalPageOptions,
+  { command, name, index, port = 0, server }: LocalPageOptions,
 ): Promise<LocalPage> {
   const log = new RefusalLog(silentLogger);
   let last: string | undefined;
@@ -61,6 +63,7 @@ export async function serveLocalPage(
       command,
       name,
       index,
+      connect: server && ((_, signal) => server(signal)),
       refused: (reason) => complainOnce(reason),
     },
   );
