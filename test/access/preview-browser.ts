@@ -86,7 +86,7 @@ export class PreviewBrowser {
   async raw(text: string): Promise<string> {
     const { hostname, port } = new URL(this.server);
     const socket = connectSocket(Number(port), hostname);
-    socket.end(text.replaceAll("HOST", this.link.host).replaceAll("COOKIE", this.cookie ?? "none=1"));
+    socket.write(text.replaceAll("HOST", this.link.host).replaceAll("COOKIE", this.cookie ?? "none=1"));
     let answer = "";
     socket.on("data", (data: Buffer) => (answer += data.toString("latin1")));
     await once(socket, "close");

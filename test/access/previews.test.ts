@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { type AddressInfo, createServer } from "node:net";
+import { Agent, type IncomingMessage, request as httpRequest } from "node:http";
+import { type AddressInfo, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
@@ -250,32 +251,37 @@ it("WebSockets pass in both directions, and end with either side; a refusal of t
 it("an app that does not answer holds up nobody, and learns when its visitor has left", async () => {
   await using scene = await opened({ limits: { handshakeTimeoutMs: 300 } });
   const { browser, url } = scene;
-  const before = performance.now();
-  const waiting = Array.from({ length: 64 }, async () => browser.raw(
-    "GET /never HTTP/1.1\r\nHost: HOST\r\nCookie: COOKIE\r\n\r\n",
-  ));
-  void waiting;
-  await expect
-    .poll(async () => (await browser.get("/open")).status, { timeout: DEADLINE_MS })
-    .toBe(503);
+  const { hostname, port } = new URL(url);
+  const headers = { host: browser.link.host, cookie: browser.cookie! };
+  let cut = 0;
+  const waiting = Array.from({ length: 64 }, () => {
+    const request = httpRequest({ host: hostname, port, path: "/never", agent: false, headers });
+    return request.on("error", () => (cut += 1)).end();
+  });
+  const open = async () => (await browser.get("/open")).body.toString();
+  await expect.poll(open, { timeout: DEADLINE_MS }).toContain("Too many connections to this port");
   expect((await browse(url, "/healthz")).status).toBe(200);
   // Longer than a stranger has for a request.
-  await expect.poll(() => performance.now() - before).toBeGreaterThan(600);
+  const begun = performance.now();
+  await expect.poll(() => performance.now() - begun).toBeGreaterThan(600);
+  expect(cut).toBe(0);
+  for (const request of waiting) request.destroy();
+  await expect.poll(open, { timeout: DEADLINE_MS }).toBe("0");
 });
 
 it("what the app sends is forwarded while it comes, or refused if it is not HTTP", async () => {
   await using scene = await opened();
   const { browser } = scene;
   const { hostname, port } = new URL(scene.url);
-  const { request } = await import("node:http");
-  const asked = request({
+  const asked = httpRequest({
     ...{ host: hostname, port, path: "/stream", agent: false },
     headers: { host: browser.link.host, cookie: browser.cookie! },
   }).end();
-  const [response] = (await once(asked, "response")) as [import("node:http").IncomingMessage];
+  const [response] = (await once(asked, "response")) as [IncomingMessage];
   expect(String((await once(response, "data"))[0])).toBe("first\n");
   expect((await browser.get("/open")).body.toString()).toBe("1");
   response.on("error", () => {});
+  asked.on("error", () => {});
   asked.destroy();
   await expect
     .poll(async () => (await browser.get("/open")).body.toString(), { timeout: DEADLINE_MS })
@@ -283,7 +289,6 @@ it("what the app sends is forwarded while it comes, or refused if it is not HTTP
   const answers = [
     "not http at all\r\n\r\n",
     `HTTP/1.1 200 OK\r\nx-huge: ${"h".repeat(20_000)}\r\n\r\n`,
-    "HTTP/1.1 200 O\x01K\r\ncontent-length: 0\r\n\r\n",
     "HTTP/1.1 099 Odd\r\ncontent-length: 0\r\n\r\n",
     "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n",
     "HTTP/1.1 200 OK\r\nx: a\r\nx\0y: b\r\n\r\n",
@@ -301,6 +306,37 @@ it("what the app sends is forwarded while it comes, or refused if it is not HTTP
   expect((await browser.get("/still")).status).toBe(200);
 });
 
+it("a browser's connection serves one request after another, and counts as a stranger's in between", async () => {
+  const refused: string[] = [];
+  const warnings: Error[] = [];
+  const warn = (warning: Error): number => warnings.push(warning);
+  process.on("warning", warn);
+  await using scene = await opened({
+    observers: [{ refused: ({ reason }) => refused.push(reason) }],
+    limits: { handshakeTimeoutMs: 1_000 },
+  });
+  const { browser, url } = scene;
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const { hostname, port } = new URL(url);
+  const headers = { host: browser.link.host, cookie: browser.cookie! };
+  const sockets = new Set<unknown>();
+  for (let count = 0; count < 30; count += 1) {
+    const request = httpRequest({ host: hostname, port, path: `/${count}`, agent, headers }).end();
+    const [response] = (await once(request, "response")) as [IncomingMessage];
+    sockets.add(request.socket);
+    expect(response.statusCode).toBe(200);
+    response.resume();
+    await once(response, "end");
+  }
+  expect(sockets.size).toBe(1);
+  // Without another request, it is closed.
+  const [socket] = sockets as Set<Socket>;
+  await withDeadline(once(socket!, "close"), DEADLINE_MS, () => "the end of an idle connection");
+  agent.destroy();
+  process.off("warning", warn);
+  expect([refused, warnings]).toEqual([[], []]);
+});
+
 it("headers that are too long are refused before anything is forwarded", async () => {
   await using scene = await opened();
   const { browser } = scene;
@@ -314,9 +350,9 @@ it("headers that are too long are refused before anything is forwarded", async (
 it("of one user, sixteen ports stay open; the oldest one ends", async () => {
   await using scene = await opened();
   const { host, url, secret, browser } = scene;
+  const ports = await Promise.all(Array.from({ length: 16 }, () => startApp(host)));
   const others: PreviewBrowser[] = [];
-  for (let count = 0; count < 16; count += 1)
-    others.push(await PreviewBrowser.open(url, secret, await startApp(host)));
+  for (const port of ports) others.push(await PreviewBrowser.open(url, secret, port));
   expect((await browser.get("/")).status).toBe(403);
   expect((await others[0]!.get("/")).status).toBe(200);
   expect((await others[15]!.get("/")).status).toBe(200);

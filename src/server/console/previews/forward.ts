@@ -39,7 +39,7 @@ export function forwardRequest(
     forwarded.once("close", () => fail(new ConnectionError("it sent no answer")));
     forwarded.once("response", (answer) => {
       try {
-        response.writeHead(answer.statusCode!, answer.statusMessage, endToEndHeaders(answer.rawHeaders));
+        response.writeHead(answer.statusCode!, endToEndHeaders(answer.rawHeaders));
       } catch (error) {
         reject(error);
         return;

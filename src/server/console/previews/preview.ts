@@ -1,6 +1,7 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { Duplex } from "node:stream";
+import { setTimeout as delay } from "node:timers/promises";
 import { messageOf } from "../../../base/errors.ts";
 import type { Host } from "../../../client/host/host.ts";
 import type { Transport } from "../../../transport/transport.ts";
@@ -39,6 +40,7 @@ const MAX_STREAMS = 64;
 const CONNECT_TIMEOUT_MS = 10_000;
 /** How long it is taken for granted that the port is still the user's. */
 const CHECKED_MS = 1_000;
+const RECHECK_MS = 600;
 /** The connection to the server closes when it was not used for so long. */
 const IDLE_MS = 5 * 60_000;
 const NAME_BYTES = 20;
@@ -133,11 +135,18 @@ export class Preview {
   /** The port may have been closed, and opened by a program of another user. */
   async #check(server: Host): Promise<void> {
     if (performance.now() - this.#checkedAtMs < CHECKED_MS) return;
+    // A server lists what it has seen within half a second, and a program may just have been started again.
+    if (await this.#listens(server)) return;
+    await delay(RECHECK_MS);
+    if (!(await this.#listens(server))) throw new PreviewFault(notListening(this.target.port));
+  }
+
+  async #listens(server: Host): Promise<boolean> {
     const { host, port } = this.target;
     const { ports } = await server.request("process/ports", null);
-    if (!ports.some((listed) => listed.port === port && listed.host === host))
-      throw new PreviewFault(notListening(port));
-    this.#checkedAtMs = performance.now();
+    const listens = ports.some((listed) => listed.port === port && listed.host === host);
+    if (listens) this.#checkedAtMs = performance.now();
+    return listens;
   }
 
   /** The connection to the server, which is opened when there is none. */
