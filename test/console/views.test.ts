@@ -86,6 +86,13 @@ async function makeScene(): Promise<void> {
   const kept = (name: string) => ({ cwd: project, keep: { name } });
   await host.start(["./build.sh", "--watch"], kept("build"));
   await host.start(["./serve.sh", "--port", "8080"], kept("server"));
+  const listening = (port: number) => [
+    process.execPath,
+    "-e",
+    `require("net").createServer().listen(${pictures === undefined ? 0 : port}, "127.0.0.1")`,
+  ];
+  await host.start(listening(5173), kept("preview"));
+  await host.start(listening(8080), kept("weather-api"));
   await (await host.start(["sh", "-c", "echo '14 tests passed'"], kept("tests"))).exited;
   const shell = await host.terminal(["bash", "--norc", "-i"], {
     ...kept("shell"),
@@ -120,7 +127,7 @@ function views(): Record<string, { readonly path: string; readonly ready: (page:
       path: `/r${scene.server.workDirectory}/weather/forecast.csv.ledger`,
       ready: text("no such place"),
     },
-    ports: { path: "/o", ready: text("8080") },
+    ports: { path: "/o", ready: text("weather-api") },
     start: {
       path: "/p",
       ready: async (page) => {

@@ -71,7 +71,7 @@ const COLUMNS: readonly DataColumn<Port>[] = [
       </>
     ),
   },
-  { title: "Process", class: "wraps", cell: (port) => <ProcessOf port={port} /> },
+  { title: "Process", class: "ports-process", cell: (port) => <ProcessOf port={port} /> },
   { title: "Address", class: "code", cell: ({ host, port }) => addressText(host, port) },
   {
     title: "Preview",
