@@ -54,9 +54,11 @@ const ALLOWED = {
     "native",
     "capabilities",
     // Previews use their server as every client does, with a client's rights.
-    "client/host/host.ts",
-    "client/host/open-host.ts",
+    "client/calls/caller.ts",
+    "client/calls/wire-check.ts",
     "client/link/connectors.ts",
+    "client/link/handshake.ts",
+    "client/tcp/tcp-stream.ts",
     "node:*",
     "jose",
     "prom-client",

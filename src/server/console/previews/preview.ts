@@ -1,19 +1,13 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
-import { Duplex } from "node:stream";
+import type { Duplex } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import { messageOf } from "../../../base/errors.ts";
-import type { Host } from "../../../client/host/host.ts";
 import type { Transport } from "../../../transport/transport.ts";
 import type { Credential } from "../../access/credential.ts";
 import { type ConsoleError, consoleError } from "../answers.ts";
 import { ownCookie } from "./forward.ts";
-
-/** A port of the server's machine, and the loopback address at which something listens on it. */
-export interface PreviewedPort {
-  readonly port: number;
-  readonly host: string;
-}
+import type { PortLink, PreviewedPort } from "./port-link.ts";
 
 /** How previews reach their server, with the rights of the page that has opened them. */
 export interface PreviewAccess {
@@ -37,7 +31,6 @@ export class PreviewFault extends Error {
 
 /** Requests and WebSockets at the same time. Browsers open six connections, and one for each WebSocket. */
 const MAX_STREAMS = 64;
-const CONNECT_TIMEOUT_MS = 10_000;
 /** How long it is taken for granted that the port is still the user's. */
 const CHECKED_MS = 1_000;
 const RECHECK_MS = 600;
@@ -58,7 +51,7 @@ export class Preview {
   readonly #access: PreviewAccess;
   readonly #streams = new Set<Duplex>();
   #dialling = 0;
-  #opening: Promise<Host> | undefined;
+  #opening: Promise<PortLink> | undefined;
   #checkedAtMs = Number.NEGATIVE_INFINITY;
   #idle: NodeJS.Timeout | undefined;
   #ended = false;
@@ -115,49 +108,41 @@ export class Preview {
       this.end();
       throw new PreviewFault(OVER);
     }
-    const { host, port } = this.target;
     try {
-      const server = await this.#server(admission.credential);
-      await this.#check(server);
-      const { readable, writable, close } = await server.connectTcp(host, port, {
-        timeoutMs: CONNECT_TIMEOUT_MS,
-      });
-      const stream = Duplex.fromWeb({ readable, writable } as Parameters<typeof Duplex.fromWeb>[0]);
-      return stream.once("close", () => void close());
+      const link = await this.#link(admission.credential);
+      await this.#check(link);
+      return await link.connect(this.target);
     } catch (error) {
       if (error instanceof PreviewFault) throw error;
-      throw new PreviewFault(
-        consoleError(502, "not-connected", `Cannot connect to port ${port}: ${messageOf(error)}`),
-      );
+      throw new PreviewFault(notConnected(this.target.port, error));
     }
   }
 
   /** The port may have been closed, and opened by a program of another user. */
-  async #check(server: Host): Promise<void> {
+  async #check(link: PortLink): Promise<void> {
     if (performance.now() - this.#checkedAtMs < CHECKED_MS) return;
-    // A server lists what it has seen within half a second, and a program may just have been started again.
-    if (await this.#listens(server)) return;
-    await delay(RECHECK_MS);
-    if (!(await this.#listens(server))) throw new PreviewFault(notListening(this.target.port));
-  }
-
-  async #listens(server: Host): Promise<boolean> {
-    const { host, port } = this.target;
-    const { ports } = await server.request("process/ports", null);
-    const listens = ports.some((listed) => listed.port === port && listed.host === host);
-    if (listens) this.#checkedAtMs = performance.now();
-    return listens;
+    let listens = await link.listens(this.target);
+    if (!listens) {
+      // A server lists what it has seen within half a second, and a program may just have been started again.
+      await delay(RECHECK_MS);
+      listens = await link.listens(this.target);
+    }
+    if (!listens) throw new PreviewFault(notListening(this.target.port));
+    this.#checkedAtMs = performance.now();
   }
 
   /** The connection to the server, which is opened when there is none. */
-  #server(credential: Credential | undefined): Promise<Host> {
+  #link(credential: Credential | undefined): Promise<PortLink> {
     if (this.#opening !== undefined) return this.#opening;
-    const opening = connect((signal) => this.#access.connect(credential, signal));
-    this.#opening = opening;
     const forget = (): void => {
       if (this.#opening === opening) this.#opening = undefined;
     };
-    opening.then((server) => server.closed.then(forget), forget);
+    // Only previews need the parts of a client.
+    const opening = import("./port-link.ts").then(({ openPortLink }) =>
+      openPortLink((signal) => this.#access.connect(credential, signal), forget),
+    );
+    opening.catch(forget);
+    this.#opening = opening;
     return opening;
   }
 
@@ -169,25 +154,19 @@ export class Preview {
 
   #disconnect(): void {
     this.#opening?.then(
-      (server) => server.close(),
+      (link) => link.close(),
       () => {},
     );
     this.#opening = undefined;
   }
 }
 
-async function connect(open: (signal: AbortSignal) => Promise<Transport>): Promise<Host> {
-  // Only previews need the client library.
-  const [{ openHost }, { transportConnector }] = await Promise.all([
-    import("../../../client/host/open-host.ts"),
-    import("../../../client/link/connectors.ts"),
-  ]);
-  const connector = transportConnector(open, { resumable: false, onMessage: undefined });
-  return openHost(connector, { clientName: "exec-server preview" });
-}
-
 function digest(text: string): Buffer {
   return createHash("sha256").update(text).digest();
+}
+
+function notConnected(port: number, error: unknown): ConsoleError {
+  return consoleError(502, "not-connected", `Cannot connect to port ${port}: ${messageOf(error)}`);
 }
 
 function notListening(port: number): ConsoleError {

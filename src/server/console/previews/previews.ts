@@ -8,7 +8,8 @@ import { addressOf } from "../../../transport/websocket/socket-address.ts";
 import { type ConsoleError, consoleError } from "../answers.ts";
 import { LinkTokens } from "../link-tokens.ts";
 import { COOKIE, forwardRequest, forwardUpgrade } from "./forward.ts";
-import { OVER, Preview, type PreviewAccess, type PreviewedPort, PreviewFault } from "./preview.ts";
+import type { PreviewedPort } from "./port-link.ts";
+import { OVER, Preview, type PreviewAccess, PreviewFault } from "./preview.ts";
 
 /** Of one party; a further one replaces its oldest. */
 const MAX_OF_ONE = 16;
