@@ -5,11 +5,12 @@ import { WebSocket } from "ws";
 import type { Host } from "../../src/client/host/host.ts";
 import { browse, type BrowserAnswer, originOf } from "./console-browser.ts";
 
-const APP = fileURLToPath(new URL("../fixtures/echo-app.mjs", import.meta.url));
+/** Says what it was asked; see the file. */
+export const ECHO_APP = fileURLToPath(new URL("../fixtures/echo-app.mjs", import.meta.url));
 
 /** Starts a web app on the server's machine. Resolves with its port. */
 export async function startApp(host: Host, listen = "127.0.0.1"): Promise<number> {
-  const process_ = await host.start([process.execPath, APP, listen]);
+  const process_ = await host.start([process.execPath, ECHO_APP, listen]);
   for await (const line of process_.lines()) return Number(line);
   throw new Error("the app ended");
 }

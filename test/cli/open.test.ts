@@ -5,10 +5,13 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { socketUrl } from "../../src/base/socket-url.ts";
+import { connect } from "../../src/client/host/connect.ts";
 import { attach } from "../../src/server/serve/attach.ts";
 import { builtCli } from "../fault/server-under-test.ts";
 import { launch } from "../conformance/server-process.ts";
 import { browse, openPageClient, pageStatus, signIn, tokenOf, trade } from "../access/console-browser.ts";
+import { askFor, PreviewBrowser, startApp } from "../access/preview-browser.ts";
 import { startCommand, type RunningCommand } from "./command.ts";
 import { Person } from "./person.ts";
 import { Tmux } from "./tmux.ts";
@@ -90,6 +93,25 @@ it("serves the page itself for the user's own server, until it is interrupted", 
   expect(await command.ended()).toMatchObject({ status: 0, signal: null });
   await page.closed;
   expect((await person.server()).pid).toBe(result?.["pid"]);
+});
+
+it("opens ports of what runs on the user's own server, each on an origin of its own", async () => {
+  await using person = new Person();
+  const command = startCommand(["open", "--print"], { cwd: person.home, env: person.env });
+  const { link, url } = await served(command);
+  const secret = await signIn(url, link);
+  await using host = await connect(socketUrl(person.socket));
+  const port = await startApp(host);
+  const browser = await PreviewBrowser.open(url, secret, port);
+  expect((await browser.get("/a")).json()).toMatchObject({ method: "GET", url: "/a" });
+  const connected = await browser.socket();
+  if (typeof connected === "number") throw new Error(`answered ${connected}`);
+  expect((await browser.another().get("/a")).status).toBe(403);
+  expect((await askFor(url, undefined, { port, host: "127.0.0.1" })).status).toBe(401);
+  const ended = once(connected.socket, "close");
+  command.child.kill("SIGINT");
+  expect(await command.ended()).toMatchObject({ status: 0 });
+  await ended;
 });
 
 it("prints another link when Enter is pressed, on a port of one's choice", async () => {

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
 import { tokenSubprotocols } from "../../src/base/subprotocol-token.ts";
 import { pageStatus } from "../access/console-browser.ts";
 import { type RunningCommand, startCommand } from "../cli/command.ts";
+import { ECHO_APP } from "../access/preview-browser.ts";
 import { type FleetDesk, openFleetDesk } from "../cli/fleet-desk.ts";
 import { launchChromium } from "../fixtures/launch-chromium.ts";
 import { seriousFindings } from "./accessibility.ts";
@@ -150,6 +151,17 @@ it("a terminal of a machine opens in a tab with an origin of its own, and takes 
   await expect.poll(() => tab.locator(".rail-where").innerText()).toBe("prod/web-2");
   expect(await tab.evaluate(() => [window.opener, location.hash])).toEqual([null, ""]);
   await expect.poll(() => row("web-2").innerText()).toMatch(/1 of 4/);
+  // So do its ports, over NATS.
+  await typeLine(tab, `'${process.execPath}' '${ECHO_APP}'`);
+  await expectOnScreen(screenOf(tab), /^\s*\d{4,5}\s*$/m);
+  await tab.getByRole("link", { name: "Ports" }).click();
+  const [preview] = await Promise.all([
+    tab.waitForEvent("popup"),
+    tab.getByRole("button", { name: "Open port" }).click(),
+  ]);
+  await preview.getByText('"method":"GET"').waitFor();
+  expect(new URL(preview.url()).hostname).toMatch(/^[0-9a-f]{40}\.localhost$/);
+  await preview.close();
   await tab.close();
 });
 
