@@ -1,6 +1,17 @@
 import * as z from "zod";
 import { type Infer, methodsWith, notification, object, schema } from "./define.ts";
-import { Base64, Empty, flag, NoParams, nullableFlag, optional, PathUri, ProcessId, Seq, Unsigned } from "./fields.ts";
+import {
+  Base64,
+  Empty,
+  flag,
+  NoParams,
+  nullableFlag,
+  optional,
+  PathUri,
+  ProcessId,
+  Seq,
+  Unsigned,
+} from "./fields.ts";
 import { ExitReport, KeptName, OutputStream, TerminalSize } from "./process.ts";
 
 const ShownSize = schema(() => z.object({ rows: Unsigned(), cols: Unsigned() }));

@@ -41,7 +41,12 @@ export class PreviewBrowser {
   cookie: string | undefined;
 
   /** Opens a port as the page does, and then its link. */
-  static async open(server: string, secret: string, port: number, host = "127.0.0.1"): Promise<PreviewBrowser> {
+  static async open(
+    server: string,
+    secret: string,
+    port: number,
+    host = "127.0.0.1",
+  ): Promise<PreviewBrowser> {
     const answer = await askFor(server, secret, { port, host });
     if (answer.status !== 200) throw new Error(`${answer.status} ${answer.body.toString()}`);
     const browser = new PreviewBrowser(server, String(answer.json()["url"]));

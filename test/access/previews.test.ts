@@ -27,7 +27,10 @@ beforeEach(async () => {
 afterEach(async () => rm(directory, { recursive: true }));
 
 function serving(options: ServeOptions = {}): Promise<ListeningServer> {
-  return serve({ console: { directory: join(directory, "page"), keyFile: join(directory, "key") }, ...options });
+  return serve({
+    console: { directory: join(directory, "page"), keyFile: join(directory, "key") },
+    ...options,
+  });
 }
 
 interface Echo {
@@ -51,7 +54,12 @@ async function opened(options: ServeOptions = {}) {
   const secret = await signIn(server.url, server.consoleLink());
   const browser = await PreviewBrowser.open(server.url, secret, port);
   return {
-    ...{ server, host, port, secret, browser, url: server.url },
+    server,
+    host,
+    port,
+    secret,
+    browser,
+    url: server.url,
     [Symbol.asyncDispose]: async () => {
       await host.close();
       await server.close();
@@ -152,7 +160,13 @@ it("a name that is not one of a preview reaches nothing, and one of a preview ne
   expect(await statusFor(`${"0".repeat(40)}.localhost:${port}`)).toBe(403);
   expect(await statusFor(`a.${browser.link.host}`)).toBe(421);
   // The console's own addresses lead to the app there.
-  for (const path of ["/console/state", "/console/session", "/console/previews", "/healthz", "/assets/x.js"]) {
+  for (const path of [
+    "/console/state",
+    "/console/session",
+    "/console/previews",
+    "/healthz",
+    "/assets/x.js",
+  ]) {
     const { status, body } = await browser.get(path, { headers: { authorization: `Bearer ${secret}` } });
     expect([path, status]).toEqual([path, 200]);
     expect(JSON.parse(body.toString())).toMatchObject({ method: "GET", url: path });
@@ -168,7 +182,9 @@ it("a page of an app can do nothing at the console", async () => {
   const { url, secret, port, browser } = scene;
   const origin = browser.link.origin;
   expect((await askFor(url, secret, { port, host: "127.0.0.1" }, { origin })).status).toBe(403);
-  expect((await askFor(url, secret, { port, host: "127.0.0.1" }, { "sec-fetch-site": "same-site" })).status).toBe(403);
+  expect(
+    (await askFor(url, secret, { port, host: "127.0.0.1" }, { "sec-fetch-site": "same-site" })).status,
+  ).toBe(403);
   expect((await askFor(url, undefined, { port, host: "127.0.0.1" })).status).toBe(401);
   expect((await askFor(url, "esc1_made-up", { port, host: "127.0.0.1" })).status).toBe(401);
   expect((await browse(url, "/console/previews")).status).toBe(405);
@@ -204,7 +220,8 @@ it("only ports of the user's processes open: not others, not the server's own, a
   // What listened has ended.
   const browser = await PreviewBrowser.open(url, secret, await startApp(host), "127.0.0.1");
   await host.request("process/list", {}).then(async ({ processes }) => {
-    for (const { processId } of processes) await host.request("process/terminate", { processId, mode: "now" });
+    for (const { processId } of processes)
+      await host.request("process/terminate", { processId, mode: "now" });
   });
   await expect.poll(async () => (await browser.get("/")).status, { timeout: DEADLINE_MS }).toBe(502);
 });
@@ -274,7 +291,10 @@ it("what the app sends is forwarded while it comes, or refused if it is not HTTP
   const { browser } = scene;
   const { hostname, port } = new URL(scene.url);
   const asked = httpRequest({
-    ...{ host: hostname, port, path: "/stream", agent: false },
+    host: hostname,
+    port,
+    path: "/stream",
+    agent: false,
     headers: { host: browser.link.host, cookie: browser.cookie! },
   }).end();
   const [response] = (await once(asked, "response")) as [IncomingMessage];
@@ -347,6 +367,20 @@ it("headers that are too long are refused before anything is forwarded", async (
   expect((await browser.get("/")).status).toBe(200);
 });
 
+it("two pages that open a port at once get the same origin", async () => {
+  await using scene = await opened();
+  const { host, url, secret } = scene;
+  const port = await startApp(host);
+  const links = await Promise.all(
+    Array.from({ length: 8 }, async () => {
+      const { url: link } = (await askFor(url, secret, { port, host: "127.0.0.1" })).json();
+      return new PreviewBrowser(url, String(link));
+    }),
+  );
+  expect(new Set(links.map(({ link }) => link.host)).size).toBe(1);
+  for (const browser of links) expect((await browser.get(browser.entrance)).status).toBe(303);
+});
+
 it("of one user, sixteen ports stay open; the oldest one ends", async () => {
   await using scene = await opened();
   const { host, url, secret, browser } = scene;
@@ -384,7 +418,9 @@ it("with tokens, each user opens only its own ports, and a preview ends with its
   expect((await browser.get("/")).status).toBe(403);
   await server.close();
   const lines = (await readFile(audit, "utf8")).split("\n").filter(Boolean);
-  const tcp = lines.map((line) => JSON.parse(line) as Record<string, unknown>).filter(({ event }) => event === "tcp");
+  const tcp = lines
+    .map((line) => JSON.parse(line) as Record<string, unknown>)
+    .filter(({ event }) => event === "tcp");
   expect(tcp[0]).toMatchObject({ host: "127.0.0.1", port });
   expect(lines.some((line) => line.includes('"preview"') && line.includes("ann"))).toBe(true);
 });
@@ -393,7 +429,10 @@ it("a console that browsers reach under another name opens no ports, and says wh
   await using server = await serving({ publicUrls: ["wss://console.example"] });
   await using host = await connect(server.url);
   const port = await startApp(host);
-  const secret = await signIn(server.url, server.consoleLink()?.replace("https://console.example", originOf(server.url)));
+  const secret = await signIn(
+    server.url,
+    server.consoleLink()?.replace("https://console.example", originOf(server.url)),
+  );
   const { status, body } = await askFor(
     server.url,
     secret,

@@ -125,13 +125,17 @@ verifies("process.list:usage", async ({ peer }) => {
 });
 
 /** Prints the port on which it listens. */
-const LISTEN = "const s = require('net').createServer().listen(0, '127.0.0.1', () => console.log(s.address().port))";
+const LISTEN =
+  "const s = require('net').createServer().listen(0, '127.0.0.1', () => console.log(s.address().port))";
 
 verifies("process.ports:own", async ({ peer }) => {
   const connection = await peer();
   const ports = async () => (await connection.request("process/ports", null)).ports;
   expect(await ports()).toEqual([]);
-  await connection.request("process/start", start("web", shell(`'${process.execPath}' -e "${LISTEN}"; true`)));
+  await connection.request(
+    "process/start",
+    start("web", shell(`'${process.execPath}' -e "${LISTEN}"; true`)),
+  );
   const port = Number(await untilOutput(connection, "web", /\d+\n/));
   const listed = { port, host: "127.0.0.1", processId: "web", own: true };
   await expect.poll(ports).toEqual([expect.objectContaining({ ...listed, program: expect.any(String) })]);

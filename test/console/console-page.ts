@@ -6,7 +6,8 @@ const DEADLINE_MS = 60_000;
 /** What a browser says about a connection that was cut on purpose. */
 const NETWORK_ERROR = /ERR_CONNECTION_|ERR_EMPTY_RESPONSE|ERR_SOCKET_|WebSocket connection to/;
 const DOWNLOAD = /^a download: blob:/;
-const OTHER_TAB = /^another page: |^request to another host: (?:http|ws):\/\/(?:127\.0\.0\.1|[0-9a-f]{40}\.localhost):\d+\//;
+const OTHER_TAB =
+  /^another page: |^request to another host: (?:http|ws):\/\/(?:127\.0\.0\.1|[0-9a-f]{40}\.localhost):\d+\//;
 const REFUSED = /responded with a status of 4\d\d/;
 
 export interface PageOptions extends BrowserContextOptions {

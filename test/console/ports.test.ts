@@ -48,9 +48,7 @@ it("a port appears when a program listens, opens in a tab of its own origin, and
     "Preview",
   ]);
   expect(await row.innerText()).toMatch(new RegExp(`${port}\\s+node \\d+\\s.*127\\.0\\.0\\.1:${port}`, "s"));
-  const preview = await opening(page, () =>
-    row.getByRole("button", { name: `Open port ${port}` }).click(),
-  );
+  const preview = await opening(page, () => row.getByRole("button", { name: `Open port ${port}` }).click());
   expect(JSON.parse(await preview.locator("body").innerText())).toMatchObject({ method: "GET", url: "/" });
   const seen = await preview.evaluate(
     async ({ origin }) => {
@@ -108,9 +106,12 @@ it("a port appears when a program listens, opens in a tab of its own origin, and
 });
 
 it("keys and the palette open a port; the process of a port is a link", async () => {
-  const kept = await host.start(["sh", "-c", `exec "$0" -e "require('net').createServer().listen(0, '127.0.0.1')"`, process.execPath], {
-    keep: { name: "listener" },
-  });
+  const kept = await host.start(
+    ["sh", "-c", `exec "$0" -e "require('net').createServer().listen(0, '127.0.0.1')"`, process.execPath],
+    {
+      keep: { name: "listener" },
+    },
+  );
   const port = await startApp(host);
   await using opened = await scene.open({ opensTabs: true });
   const { page } = opened;

@@ -3,7 +3,8 @@ import { type AddressInfo, createServer } from "node:net";
 import { expect, it } from "vitest";
 import { parseListening, programName, readListeningSockets } from "./listening-sockets.ts";
 
-const HEAD = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode";
+const HEAD =
+  "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode";
 
 function line(local: string, state: string, inode: number): string {
   return `   0: ${local} 00000000:0000 ${state} 00000000:00000000 00:00000000 00000000  1000        0 ${inode} 1 0 100 0 0 10 0`;

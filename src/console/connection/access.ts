@@ -80,9 +80,7 @@ async function post(
   const answer = (await response.json().catch(() => ({}))) as Readonly<Record<string, unknown>>;
   const { [wanted]: value, message } = answer;
   if (response.ok && typeof value === "string") return value;
-  throw new AccessRefused(
-    typeof message === "string" ? message : `the server answered ${response.status}`,
-  );
+  throw new AccessRefused(typeof message === "string" ? message : `the server answered ${response.status}`);
 }
 
 /** Also reports whether a secret is still valid, which browsers do not reveal when a WebSocket is refused. */

@@ -10,7 +10,10 @@ export interface ProcessAddress {
 }
 
 /** Address of a listed process; undefined if it ends with its connection, so that others cannot open it. */
-export function addressOf({ name, owner }: Pick<ListedProcess, "name" | "owner">): ProcessAddress | undefined {
+export function addressOf({
+  name,
+  owner,
+}: Pick<ListedProcess, "name" | "owner">): ProcessAddress | undefined {
   if (name === undefined) return undefined;
   return owner === serverLink.rights.value?.principal ? { name } : { name, owner };
 }

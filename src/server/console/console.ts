@@ -10,7 +10,15 @@ import type { Authenticate, Presented } from "../access/authentication.ts";
 import { bearerToken } from "../access/bearer-token.ts";
 import type { Credential } from "../access/credential.ts";
 import { RefusalLog } from "../access/refusal-log.ts";
-import { type ConsoleError, consoleError, sendAsset, sendError, sendIndex, sendJson, sendNotFound } from "./answers.ts";
+import {
+  type ConsoleError,
+  consoleError,
+  sendAsset,
+  sendError,
+  sendIndex,
+  sendJson,
+  sendNotFound,
+} from "./answers.ts";
 import { ConsoleAssets } from "./assets.ts";
 import { consoleKey, prepareKey } from "./console-key.ts";
 import { LinkTokens, type NewLink } from "./link-tokens.ts";
@@ -255,7 +263,11 @@ const ONLY_READ = consoleError(405, "method", "Only GET and HEAD are answered he
 const ONLY_POST = consoleError(405, "method", "Only POST is answered here");
 const FOREIGN = consoleError(403, "foreign-origin", "Only this server's own page may do this");
 const NO_PREVIEWS = consoleError(404, "no-previews", "Ports cannot be opened here");
-const NO_PORT = consoleError(400, "bad-request", 'The body must be JSON such as { "port": 5173, "host": "127.0.0.1" }');
+const NO_PORT = consoleError(
+  400,
+  "bad-request",
+  'The body must be JSON such as { "port": 5173, "host": "127.0.0.1" }',
+);
 const NOT_SIGNED_IN = consoleError(401, "session-over", "This session is over; sign in again");
 
 function notLocal(origin: string): ConsoleError {

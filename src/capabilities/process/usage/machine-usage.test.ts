@@ -23,7 +23,12 @@ test("a family is the session of its leader and all descendants, each counted on
     ]),
     5,
   );
-  expect(machine.of(machine.familyOf(10))).toEqual({ cpuMs: 90, memoryBytes: 11 * PAGE, processes: 5, atMs: 5 });
+  expect(machine.of(machine.familyOf(10))).toEqual({
+    cpuMs: 90,
+    memoryBytes: 11 * PAGE,
+    processes: 5,
+    atMs: 5,
+  });
   expect(machine.of(machine.familyOf(99))).toEqual({ cpuMs: 0, memoryBytes: 0, processes: 0, atMs: 5 });
 });
 

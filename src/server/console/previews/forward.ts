@@ -32,7 +32,8 @@ export function forwardRequest(
     };
     const chunked = request.headers["transfer-encoding"] !== undefined;
     const forwarded = send(upstream, request, [
-      ...["connection", "close"],
+      "connection",
+      "close",
       ...(chunked ? ["transfer-encoding", "chunked"] : []),
     ]);
     forwarded.on("error", fail);

@@ -46,8 +46,7 @@ export async function openPortLink(open: OpenTransport, closed: () => void): Pro
     connect: async (target) => {
       const stream = await openTcpStream(caller, target, { timeoutMs: OPEN_TIMEOUT_MS });
       const { readable, writable } = stream;
-      const duplex = Duplex.fromWeb({ readable, writable } as Parameters<typeof Duplex.fromWeb>[0]);
-      return duplex.once("close", () => void stream.close());
+      return Duplex.fromWeb({ readable, writable }).once("close", () => void stream.close());
     },
     close: () => link.close({ code: SESSION_OVER_CLOSE_CODE, reason: "" }),
   };

@@ -177,7 +177,11 @@ function notListening(port: number): ConsoleError {
   );
 }
 
-const BUSY = consoleError(503, "too-many-connections", "Too many connections to this port at once; try again");
+const BUSY = consoleError(
+  503,
+  "too-many-connections",
+  "Too many connections to this port at once; try again",
+);
 export const OVER = consoleError(
   403,
   "preview-over",

@@ -40,19 +40,25 @@ export class Previews implements Guests {
   }
 
   /** Opens a port. Resolves with a URL that lets one browser in. Rejects with a PreviewFault. */
-  async open({ authorization, from, party, colonPort }: PreviewOpener, target: PreviewedPort): Promise<string> {
+  async open(
+    { authorization, from, party, colonPort }: PreviewOpener,
+    target: PreviewedPort,
+  ): Promise<string> {
     const id = JSON.stringify([party, target.host, target.port]);
-    const known = this.#previews.get(id)?.preview;
-    const preview =
-      known === undefined || known.ended ? new Preview(target, authorization, this.#access) : known;
-    preview.authorization = authorization;
+    const known = this.#current(id);
+    const opened = known ?? new Preview(target, authorization, this.#access);
+    opened.authorization = authorization;
     // A browser would show an error; the page can say what to do.
     try {
-      (await preview.dial(from)).destroy();
+      (await opened.dial(from)).destroy();
     } catch (error) {
-      if (preview !== known) preview.end();
+      if (opened !== known) opened.end();
       throw error;
     }
+    // Another page may have been faster.
+    const preview = this.#current(id) ?? opened;
+    if (preview !== opened) opened.end();
+    preview.authorization = authorization;
     this.#previews.delete(id);
     this.#previews.set(id, { party, preview });
     this.#byName.set(preview.name, preview);
@@ -129,6 +135,11 @@ export class Previews implements Guests {
         ...(isValid ? { "set-cookie": cookie } : {}),
       })
       .end();
+  }
+
+  #current(id: string): Preview | undefined {
+    const preview = this.#previews.get(id)?.preview;
+    return preview?.ended === true ? undefined : preview;
   }
 
   #find(request: IncomingMessage): Preview | undefined {
