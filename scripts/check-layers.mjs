@@ -75,6 +75,8 @@ const ALLOWED = {
     "base/emulator-bounds.ts",
     // How sizes and durations are written, here and in a terminal.
     "base/amounts.ts",
+    // Where `map` writes, unless told otherwise.
+    "base/results-path.ts",
     // Small tools that the client has in the page already.
     "base/base64.ts",
     "base/deadlines.ts",

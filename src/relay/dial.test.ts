@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
+import { createDeferred } from "../base/deferred.ts";
 import { Carrier } from "./carrier.ts";
 import { dialRelay } from "./dial.ts";
 import { writeFrame, type RelayFrame } from "./frame.ts";
@@ -14,12 +15,12 @@ test("a frame that arrives together with the answer to the upgrade is not lost",
   const url = await relayThatSays(writeFrame(frame));
 
   const webSocket = await dialRelay(url, { timeoutMs: 5_000, signal: AbortSignal.timeout(5_000) });
-  const received = new Promise((resolve) => {
-    new Carrier(webSocket, { frame: resolve, close: () => resolve("closed") });
-  });
+  const received = createDeferred<unknown>();
+  const closed = (): void => received.resolve("closed");
+  const carrier = new Carrier(webSocket, { frame: received.resolve, close: closed });
 
-  expect(await received).toEqual(frame);
-  webSocket.terminate();
+  expect(await received.promise).toEqual(frame);
+  carrier.destroy();
 });
 
 /** A relay whose first message is in the same packet as its answer. */

@@ -168,8 +168,8 @@ test(`${EXECUTORS} executors and ${EXECUTORS * STREAMS_EACH} streams: one that d
   const peak = peakResidentBytes(relay.child.pid!);
   const mib = (bytes: number): string => `${Math.round(bytes / MIB)} MiB`;
   const shown = figures.map(({ idle, beside }) => `${idle.toFixed(1)} -> ${beside.toFixed(1)} ms`).join(", ");
-  console.log(
-    `p99 beside a client that does not read: ${shown}; resident ${mib(idleBytes)} idle, ${mib(resident)} now, ${mib(peak)} at most; ${floods} floods`,
+  process.stdout.write(
+    `p99 beside a client that does not read: ${shown}; resident ${mib(idleBytes)} idle, ${mib(resident)} now, ${mib(peak)} at most; ${floods} floods\n`,
   );
   if (longForm !== undefined) expect(ratios[1]).toBeLessThan(2);
   expect(Math.max(...figures.map(({ beside }) => beside))).toBeLessThan(250);

@@ -45,8 +45,9 @@ export async function openPortLink(open: OpenTransport, closed: () => void): Pro
     },
     connect: async (target) => {
       const stream = await openTcpStream(caller, target, { timeoutMs: OPEN_TIMEOUT_MS });
-      const { readable, writable } = stream;
-      return Duplex.fromWeb({ readable, writable }).once("close", () => void stream.close());
+      // Where the types of browsers are known, too, the streams of both differ.
+      const pair = stream as unknown as Parameters<typeof Duplex.fromWeb>[0];
+      return Duplex.fromWeb(pair).once("close", () => void stream.close());
     },
     close: () => link.close({ code: SESSION_OVER_CLOSE_CODE, reason: "" }),
   };
