@@ -112,6 +112,7 @@ it("the app learns neither the cookie nor what the console was told, and nothing
     connection: "close",
   });
   expect(JSON.stringify(echo)).not.toContain(secret);
+  expect(JSON.stringify(echo)).not.toContain(browser.cookie);
   expect(sent.headers["set-cookie"]).toEqual(["app=1; Path=/", "theme=dark"]);
   expect(sent.headers["keep-alive"]).not.toBe("timeout=5");
   // A body without a length, with any method.

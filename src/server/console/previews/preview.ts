@@ -104,10 +104,8 @@ export class Preview {
 
   async #connect(from: string): Promise<Duplex> {
     const admission = await this.#access.admit(this.authorization, from);
-    if ("refusal" in admission) {
-      this.end();
-      throw new PreviewFault(OVER);
-    }
+    if ("refusal" in admission) this.end();
+    if ("refusal" in admission || this.#ended) throw new PreviewFault(OVER);
     try {
       const link = await this.#link(admission.credential);
       await this.#check(link);
