@@ -135,7 +135,7 @@ it("everything on the main paths works without a mouse", async () => {
   // Every stop of the first way through the page can be seen.
   await page.evaluate(() => (document.activeElement as HTMLElement | null)?.blur());
   const stops: string[] = [];
-  for (let stop = 0; stop < 12; stop++) {
+  for (let stop = 0; stop < 13; stop++) {
     await page.keyboard.press("Tab");
     stops.push(await focused(page));
     expect(await isMarked(page), stops.at(-1)).toBe(true);
