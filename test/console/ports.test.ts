@@ -36,7 +36,7 @@ it("a port appears when a program listens, opens in a tab of its own origin, and
   await using opened = await scene.open({ opensTabs: true });
   const { page } = opened;
   await page.goto(`${scene.server.origin}/o`);
-  await page.getByText("No ports yet").waitFor();
+  await page.getByText("Nothing listens yet").waitFor();
   const port = await startApp(host);
   const row = page.locator("tr", { hasText: String(port) });
   await row.waitFor();

@@ -50,7 +50,7 @@ function PortTable() {
     return (
       <EmptyState
         icon="ports"
-        title="No ports yet"
+        title="Nothing listens yet"
         text="Start a program that listens on a TCP port, such as a web server: it appears here, and you can open it in a new tab."
       />
     );
