@@ -75,7 +75,7 @@ const ALLOWED = {
     "base/emulator-bounds.ts",
     // How sizes and durations are written, here and in a terminal.
     "base/amounts.ts",
-    // Where `map` writes, unless told otherwise.
+    // Where the results of a job go, as the command line has it.
     "base/results-path.ts",
     // Small tools that the client has in the page already.
     "base/base64.ts",
