@@ -35,7 +35,7 @@ function create() {
 }
 
 it("a value is sent at once, and what is promised when it is there, before later requests run", async () => {
-  const { sent, settle, counts } = create();
+  const { answers, sent, settle, counts } = create();
   expect(settle("1", "value")).toBeUndefined();
   await settle("2", Promise.resolve("promised"));
   await settle("3", Promise.reject(new RpcError(-32000, "no")));
@@ -45,6 +45,7 @@ it("a value is sent at once, and what is promised when it is there, before later
     ["3", { code: -32000, message: "no" }],
   ]);
   expect(counts.answered).toBe(3);
+  expect(answers.counts).toEqual({ requests: 3, errors: 1 });
 });
 
 it("an answer that is waited for does not hold up others, and is sent with others", async () => {
