@@ -20,7 +20,10 @@ const ALL_ABOVE = 0xffff_ffff;
 const AT_EMPTY_PATH = 0x1000;
 const STATX_INO = 0x100;
 const STATX_INO_WORD = 4;
+const TCGETS = 0x5401;
+const TCSETS = 0x5402;
 const TIOCSWINSZ = 0x5414;
+const IUTF8 = 0x4000;
 const SPAWN_SETSIGDEF = 0x04;
 const SPAWN_SETSIGMASK = 0x08;
 const SPAWN_SETSID = 0x80;
@@ -118,6 +121,7 @@ export function spawnOnTerminal(
     const outputRest = duplicate(output, opened);
     const input = duplicate(output, opened);
     setTerminalSize(output, size);
+    eraseWholeCharacters(output);
     makeNonBlocking(output);
     const slave = pseudoTerminalName(output);
     // The child leads a new session without a terminal, so the first one it opens becomes its controlling terminal.
@@ -204,6 +208,15 @@ export function setTerminalSize(master: number, size: TerminalSize): void {
   const winsize = Buffer.alloc(8);
   new Uint16Array(winsize.buffer, winsize.byteOffset, 2).set([size.rows, size.columns]);
   check(libc().ioctl(master, TIOCSWINSZ, winsize));
+}
+
+/** Otherwise Backspace removes one byte of a character where the kernel edits the line, as for `cat` and `read`. */
+function eraseWholeCharacters(master: number): void {
+  const settings = Buffer.alloc(64);
+  check(libc().ioctl(master, TCGETS, settings));
+  const flags = new Uint32Array(settings.buffer, settings.byteOffset, 1);
+  flags[0]! |= IUTF8;
+  check(libc().ioctl(master, TCSETS, settings));
 }
 
 const NO_PATH = Buffer.alloc(1);

@@ -133,6 +133,15 @@ describe("a start on a terminal", () => {
     expect([exitCode, output]).toEqual([0, "30 90\r\nhello\r\n"]);
   });
 
+  it("lets Backspace erase a whole character, not one of its bytes", async () => {
+    const stdin = { terminal: { rows: 30, columns: 90 } };
+    const process = await starter.start(request('read -r line; echo "got $line"', { stdin }));
+    const end = closed(process);
+    process.input!.write(Buffer.from("aü漢😀\x7f\x7f\x7fb\n"), () => {});
+    await end;
+    expect(Buffer.from(process.snapshot("pty", 1000).head).toString()).toMatch(/got ab\r\n$/);
+  });
+
   it("leaves control of it to what a sandbox runs", async () => {
     const working = confined;
     onTestFinished(() => {
