@@ -30,7 +30,13 @@ const NAMES: Readonly<Record<Part, string>> = {
   key: "the TLS key",
   clientCa: "the client CA",
 };
-const OTHERS_MAY_READ = 0o044;
+const GROUP_MAY_READ = 0o040;
+const OTHERS_MAY_READ = 0o004;
+
+/** A server that does not own its key reads it through the file's group, so that root can own it. */
+export function isExposed({ mode, uid }: { readonly mode: number; readonly uid: number }, user?: number): boolean {
+  return (mode & OTHERS_MAY_READ) !== 0 || ((mode & GROUP_MAY_READ) !== 0 && uid === user);
+}
 
 /** Reads certificates from files, and again when they change. */
 export class TlsFiles {
@@ -63,7 +69,7 @@ export class TlsFiles {
     const fault = validityFault(material);
     if (fault !== undefined) this.#logger.warn(fault);
     for (const path of this.secrets)
-      if ((statSync(path).mode & OTHERS_MAY_READ) !== 0)
+      if (isExposed(statSync(path), process.geteuid?.()))
         this.#logger.warn("other users can read the TLS key; run chmod 600 on it", { path });
     return material;
   }
