@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { bytesOf, contentOf, endingOf, hexRows, imageType } from "./file-content.ts";
+import { type Encoding, ENCODINGS } from "./encodings.ts";
+import { bytesOf, contentOf, endingOf, hexRows, imageType, type TextContent } from "./file-content.ts";
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 
@@ -28,11 +29,39 @@ test("a text that is saved without changes has the same bytes, whatever its line
   );
 });
 
-test("text in another encoding is shown, but not exact; bytes with zeros are no text", () => {
-  const latin = Uint8Array.from([...encode("caf"), 0xe9, ...encode(" and more text in it")]);
-  expect(contentOf(latin, true)).toMatchObject({ kind: "text", isExact: false });
-  expect(contentOf(Uint8Array.of(0x50, 0x4b, 0, 0), true)).toEqual({ kind: "binary" });
-  expect(contentOf(Uint8Array.of(0xff, 0xfe, 0x81, 0x82), true)).toEqual({ kind: "binary" });
+test("a text in another encoding is saved with the same bytes, or is not exact", () => {
+  const latin = Uint8Array.from([...encode("caf"), 0xe9, ...encode(" and more text in it\r\n")]);
+  const content = contentOf(latin, true);
+  expect(content).toMatchObject({ encoding: "windows-1252", ending: "crlf", isExact: true });
+  expect(bytesOf("café and more text in it\n", content as TextContent)).toEqual(latin);
+  expect(contentOf(latin, true, "utf-8")).toMatchObject({ encoding: "utf-8", isExact: false });
+  // Two bytes for a character, which browsers cannot write.
+  const japanese = Uint8Array.of(0x93, 0xfa, 0x96, 0x7b);
+  expect(contentOf(japanese, true, "shift_jis")).toMatchObject({ text: "日本", isExact: false });
+  const marked = Uint8Array.of(0xff, 0xfe, 0x61, 0, 0x0a, 0);
+  expect(contentOf(marked, true)).toMatchObject({
+    encoding: "utf-16le",
+    text: "a\n",
+    hasMark: true,
+    isExact: true,
+  });
+  expect(contentOf(marked.subarray(0, 5), true)).toMatchObject({ encoding: "utf-16le", isExact: false });
+});
+
+test("whatever bytes a file has, and in whatever encoding it is shown: it is saved as it was, or not at all", () => {
+  const encodings = fc.constantFrom(...(Object.keys(ENCODINGS) as Encoding[]));
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 60, size: "max" }), encodings, (bytes, encoding) => {
+      const content = contentOf(bytes, true, encoding) as TextContent;
+      if (content.isExact) expect([...bytesOf(content.text, content)]).toEqual([...bytes]);
+    }),
+  );
+});
+
+test("bytes with zeros are no text, unless they are asked for as text", () => {
+  const zip = Uint8Array.of(0x50, 0x4b, 0, 0);
+  expect(contentOf(zip, true)).toEqual({ kind: "binary" });
+  expect(contentOf(zip, true, "utf-8")).toMatchObject({ text: "PK\0\0", isExact: true });
 });
 
 test("a part that ends within a character is text", () => {

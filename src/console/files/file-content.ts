@@ -1,15 +1,25 @@
+import { decode, type Encoding, encode, guessEncoding, isUtf8 } from "./encodings.ts";
+
 /** Contents of a file. */
 export type FileContent =
-  | {
-      readonly kind: "text";
-      readonly text: string;
-      readonly ending: LineEnding;
-      readonly hasMark: boolean;
-      /** Bytes that are not UTF-8 are shown as replacement characters; it must not be saved like that. */
-      readonly isExact: boolean;
-    }
+  | TextContent
   | { readonly kind: "image"; readonly type: string }
   | { readonly kind: "binary" };
+
+export interface TextContent extends TextForm {
+  readonly kind: "text";
+  readonly text: string;
+  /** Saving it unchanged writes the same bytes; otherwise it must not be saved. */
+  readonly isExact: boolean;
+}
+
+/** What the bytes of a text have besides its characters. */
+export interface TextForm {
+  readonly encoding: Encoding;
+  readonly ending: LineEnding;
+  /** It begins with a byte order mark. */
+  readonly hasMark: boolean;
+}
 
 /** Line endings. Mixed: carriage returns stay in the text, so that saving preserves every one. */
 export type LineEnding = "lf" | "crlf" | "mixed";
@@ -26,8 +36,6 @@ const IMAGES: Record<string, string> = {
   bmp: "image/bmp",
 };
 
-/** Number of leading bytes that decide whether it is text. */
-const PROBED_BYTES = 64 * 1024;
 const MARK = "\ufeff";
 
 /** The type of an image by its name. */
@@ -36,34 +44,32 @@ export function imageType(name: string): string | undefined {
   return Object.hasOwn(IMAGES, extension) ? IMAGES[extension] : undefined;
 }
 
-/** Detects the contents from a file's bytes, or its first ones. */
-export function contentOf(bytes: Uint8Array, isWhole: boolean): FileContent {
-  if (bytes.subarray(0, PROBED_BYTES).includes(0)) return { kind: "binary" };
-  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-  let whole: string;
-  let isExact = true;
-  try {
-    // A part may end within a character.
-    whole = decoder.decode(bytes, { stream: !isWhole });
-  } catch {
-    whole = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
-    isExact = false;
-    if (!looksLikeText(whole)) return { kind: "binary" };
-  }
+/** Detects the contents from a file's bytes, or its first ones. A chosen encoding makes a text of anything. */
+export function contentOf(bytes: Uint8Array, isWhole: boolean, chosen?: Encoding): FileContent {
+  const encoding = chosen ?? guessEncoding(bytes, isWhole);
+  if (encoding === undefined) return { kind: "binary" };
+  const whole = decode(bytes, encoding, isWhole);
   const hasMark = whole.startsWith(MARK);
   const marked = hasMark ? whole.slice(1) : whole;
   const ending = endingOf(marked);
   const text = ending === "crlf" ? marked.replaceAll("\r\n", "\n") : marked;
-  return { kind: "text", text, ending, hasMark, isExact };
+  return { kind: "text", text, encoding, ending, hasMark, isExact: isExact(bytes, whole, encoding, isWhole) };
 }
 
-/** The bytes of a text as they were: with its mark and its line endings. */
-export function bytesOf(
-  text: string,
-  { ending, hasMark }: { readonly ending: LineEnding; readonly hasMark: boolean },
-): Uint8Array<ArrayBuffer> {
+/** Whether the text gives the same bytes again. */
+function isExact(bytes: Uint8Array, text: string, encoding: Encoding, isWhole: boolean): boolean {
+  if (encoding === "utf-8") return isUtf8(bytes, isWhole);
+  try {
+    return isSame(encode(text, encoding), bytes);
+  } catch {
+    return false;
+  }
+}
+
+/** The bytes of a text as they were: with its encoding, its mark and its line endings. */
+export function bytesOf(text: string, { encoding, ending, hasMark }: TextForm): Uint8Array<ArrayBuffer> {
   const lines = ending === "crlf" ? text.replaceAll("\n", "\r\n") : text;
-  return new TextEncoder().encode(hasMark ? MARK + lines : lines);
+  return encode(hasMark ? MARK + lines : lines, encoding);
 }
 
 export function endingOf(text: string): LineEnding {
@@ -77,13 +83,6 @@ function count(text: string, part: string): number {
   let total = 0;
   for (let at = text.indexOf(part); at >= 0; at = text.indexOf(part, at + part.length)) total++;
   return total;
-}
-
-/** Text in an old encoding has few bytes that are not UTF-8, and hardly any controls. */
-function looksLikeText(text: string): boolean {
-  const probe = text.slice(0, PROBED_BYTES);
-  const odd = probe.match(/(?!\s)[\ufffd\p{Cc}]/gu)?.length ?? 0;
-  return odd < probe.length / 10;
 }
 
 export interface HexRow {

@@ -10,10 +10,12 @@ import { EmptyState } from "../ui/empty-state.tsx";
 import { ErrorBox } from "../ui/error-box.tsx";
 import { visibleText } from "../../base/visible-text.ts";
 import { formatSize } from "../../base/amounts.ts";
-import { contentOf, hexRows } from "./file-content.ts";
-import { FileDocument, type Loaded } from "./file/file-document.ts";
+import { hexRows } from "./file-content.ts";
+import { guessEncoding } from "./encodings.ts";
+import { FileDocument, type Loaded, MAX_WHOLE_BYTES } from "./file/file-document.ts";
 import { ImageView } from "./file/image-view.tsx";
-import { TextFile } from "./file/text-file.tsx";
+import { PagedText } from "./file/paged-text.tsx";
+import { draftEncoding, TextFile } from "./file/text-file.tsx";
 import { type FileFrame, FilesFrame } from "./files-frame.tsx";
 import { downloadFile } from "./jobs/download.ts";
 import { addressOf, nameOf, parentOf } from "../frame/paths.ts";
@@ -30,8 +32,9 @@ export interface OpenFileProps {
 /** A file, shown according to its contents. */
 export function OpenFile({ path, stat, again }: OpenFileProps) {
   const { files } = useHost();
-  const document = useMemo(() => new FileDocument(files, path), [files, path]);
-  const asText = useSignal(false);
+  const document = useMemo(() => new FileDocument(files, path, draftEncoding(path)), [files, path]);
+  /** Shows the end of the file, and what is appended, instead of the editor. */
+  const isTail = useSignal(false);
   useEffect(() => {
     if (stat.kind === "file") void document.open();
     return () => document.close();
@@ -77,17 +80,43 @@ export function OpenFile({ path, stat, again }: OpenFileProps) {
         )}
       </FilesFrame>
     );
-  const shown = asText.value ? withText(loaded.value) : loaded.value;
+  const shown = loaded.value;
   const { content } = shown;
-  if (content.kind === "text")
-    return <TextFile frame={frame} document={document} loaded={shown} content={content} />;
-  const onText = (): void => {
-    asText.value = true;
-  };
   const note = document.disk.value === "gone" ? <GoneNote /> : undefined;
+  const isEditable = shown.isWhole && shown.bytes.length <= MAX_WHOLE_BYTES;
+  if (content.kind === "text" && (isTail.value || !isEditable)) {
+    const onEdit = (): void => {
+      isTail.value = false;
+      void document.load();
+    };
+    return (
+      <PagedText
+        frame={{ ...frame, note }}
+        document={document}
+        encoding={content.encoding}
+        isTail={isTail.value}
+        onEdit={isEditable ? onEdit : undefined}
+      />
+    );
+  }
+  if (content.kind === "text")
+    return (
+      <TextFile
+        // An encoding makes another text of it.
+        key={content.encoding}
+        frame={frame}
+        document={document}
+        loaded={shown}
+        content={content}
+        onFollow={() => {
+          isTail.value = true;
+        }}
+      />
+    );
+  const onText = (): void => document.showAs(guessEncoding(shown.bytes, shown.isWhole) ?? "utf-8");
   if (content.kind === "image")
     return <ImageView frame={{ ...frame, note }} loaded={shown} type={content.type} onText={onText} />;
-  return <HexView frame={{ ...frame, note }} loaded={shown} />;
+  return <HexView frame={{ ...frame, note }} loaded={shown} onText={onText} />;
 }
 
 function GoneNote() {
@@ -98,17 +127,19 @@ function GoneNote() {
   );
 }
 
-/** The source of an image that is text. */
-function withText(loaded: Loaded): Loaded {
-  return { ...loaded, content: contentOf(loaded.bytes, loaded.isWhole) };
+interface HexViewProps {
+  readonly frame: FileFrame;
+  readonly loaded: Loaded;
+  readonly onText: () => void;
 }
 
 /** The first bytes of a file that is not text. */
-function HexView({ frame, loaded }: { readonly frame: FileFrame; readonly loaded: Loaded }) {
+function HexView({ frame, loaded, onText }: HexViewProps) {
   const rows = useMemo(() => hexRows(loaded.bytes.subarray(0, HEX_BYTES)), [loaded.bytes]);
   return (
     <FilesFrame
       {...frame}
+      actions={<Button onClick={onText}>Show as text</Button>}
       foot={
         <footer class="files-foot number">
           <span>Not text</span>

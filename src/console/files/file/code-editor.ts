@@ -33,6 +33,8 @@ export interface CodeEditorOptions {
   readonly text?: string | undefined;
   readonly ending: LineEnding;
   readonly isReadOnly: boolean;
+  /** The text is a part of a file: its lines have no known numbers, and its language needs what is before it. */
+  readonly isPart?: boolean;
   readonly isDark: boolean;
   readonly onChange: (isChanged: boolean) => void;
   readonly onCursor: (line: number, column: number) => void;
@@ -102,11 +104,9 @@ export class CodeEditor {
         options.ending === "mixed" ? EditorState.lineSeparator.of("\n") : [],
         EditorState.readOnly.of(options.isReadOnly),
         EditorView.contentAttributes.of({ "aria-label": `Text of ${options.name}`, tabindex: "0" }),
-        lineNumbers(),
-        foldGutter(),
+        options.isPart ? [] : [lineNumbers(), foldGutter(), highlightActiveLineGutter()],
         highlightSpecialChars(),
         highlightActiveLine(),
-        highlightActiveLineGutter(),
         highlightSelectionMatches(),
         history(),
         drawSelection(),
@@ -127,7 +127,7 @@ export class CodeEditor {
     this.#isChanged = false;
     this.#view = new EditorView({ state, parent: options.parent });
     if (options.text !== undefined) this.#replace(options.text);
-    void this.#loadLanguage(options.name);
+    if (!options.isPart) void this.#loadLanguage(options.name);
   }
 
   get text(): string {
@@ -147,6 +147,17 @@ export class CodeEditor {
     this.#saved = this.#view.state.toText(text);
     this.#isChanged = !this.#view.state.doc.eq(this.#saved);
     return !this.#isChanged;
+  }
+
+  /** What scrolls. */
+  get scroller(): HTMLElement {
+    return this.#view.scrollDOM;
+  }
+
+  scrollTo(edge: "start" | "end"): void {
+    const { length } = this.#view.state.doc;
+    const effects = EditorView.scrollIntoView(edge === "start" ? 0 : length, { y: edge });
+    this.#view.dispatch({ effects });
   }
 
   setDark(isDark: boolean): void {

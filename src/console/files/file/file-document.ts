@@ -1,13 +1,15 @@
 import { signal } from "@preact/signals";
 import { FileError, type Files } from "../../../client/browser.ts";
 import { contentOf, type FileContent, imageType, isSame } from "../file-content.ts";
+import type { Encoding } from "../encodings.ts";
 import { followDirectory } from "../follow-directory.ts";
 import { nameOf, parentOf } from "../../frame/paths.ts";
 import { judgeChange } from "./save-rules.ts";
 
-/** Larger files are shown in part, and cannot be edited. */
-const MAX_WHOLE_BYTES = 5_000_000;
-const PART_BYTES = 1_000_000;
+/** Larger files are shown in pages, and cannot be edited. */
+export const MAX_WHOLE_BYTES = 5_000_000;
+/** Enough to find out what a file contains. */
+const PART_BYTES = 64 * 1024;
 const MAX_IMAGE_BYTES = 50_000_000;
 
 export interface Loaded {
@@ -41,12 +43,17 @@ export class FileDocument {
   readonly disk = signal<DiskState>("same");
   /** Whether the user has edited it here. */
   readonly isChanged = signal(false);
+  /** Its pages are shown, not what was loaded, so a change of it need not be read. */
+  isPaged = false;
+  /** The encoding that the user chose. */
+  #chosen: Encoding | undefined;
   readonly #files: Files;
   readonly #closing = new AbortController();
 
-  constructor(files: Files, path: string) {
+  constructor(files: Files, path: string, chosen?: Encoding) {
     this.#files = files;
     this.path = path;
+    this.#chosen = chosen;
   }
 
   /** Reads it and follows its changes. */
@@ -90,9 +97,19 @@ export class FileDocument {
     this.saved(bytes);
   }
 
+  /** Shows it as text in an encoding; without one, as what it seems to be. */
+  showAs(encoding: Encoding | undefined): void {
+    this.#chosen = encoding;
+    const loaded = this.loaded.value;
+    if (loaded !== undefined)
+      this.loaded.value = { ...loaded, content: this.#contentOf(loaded.bytes, loaded.isWhole) };
+  }
+
   /** The file has these bytes now. */
   saved(bytes: Uint8Array<ArrayBuffer>): void {
-    const content = contentOf(bytes, true);
+    const before = this.loaded.value?.content;
+    // A text without its last umlaut must not become one of another encoding.
+    const content = contentOf(bytes, true, before?.kind === "text" ? before.encoding : undefined);
     this.loaded.value = { content, bytes, isWhole: true, size: bytes.length };
     this.disk.value = "same";
   }
@@ -109,7 +126,7 @@ export class FileDocument {
     const loaded = this.loaded.value;
     if (loaded === undefined) return this.load();
     try {
-      if (!loaded.isWhole) return await this.#checkLargeFile(loaded);
+      if (!loaded.isWhole || this.isPaged) return await this.#checkLargeFile(loaded);
       const judged = judgeChange(loaded.bytes, await this.current(), this.isChanged.value);
       if (judged === "reload") await this.load();
       else this.disk.value = DISK_STATES[judged];
@@ -119,7 +136,7 @@ export class FileDocument {
     }
   }
 
-  /** Only its beginning is shown, which stays the same while it grows. */
+  /** Its pages are read when they are asked for. */
   async #checkLargeFile(loaded: Loaded): Promise<void> {
     const size = await this.#sizeNow();
     if (size === undefined) this.disk.value = "gone";
@@ -144,19 +161,24 @@ export class FileDocument {
     const { signal } = this.#closing;
     const { kind, size } = await this.#files.stat(this.path, { signal });
     if (kind !== "file") throw new NotRegular(this.path);
-    const type = imageType(nameOf(this.path));
-    if (type !== undefined && size <= MAX_IMAGE_BYTES && size > 0) {
-      const bytes = await this.#files.read(this.path, { signal });
-      return { content: { kind: "image", type }, bytes: bytes.slice(), isWhole: true, size };
-    }
-    const isWhole = size <= MAX_WHOLE_BYTES;
+    const isImage = imageType(nameOf(this.path)) !== undefined;
+    const isWhole = size <= (isImage ? MAX_IMAGE_BYTES : MAX_WHOLE_BYTES);
     const bytes = isWhole ? await this.#files.read(this.path, { signal }) : await this.#beginning(signal);
-    return { content: contentOf(bytes, isWhole), bytes: bytes.slice(), isWhole, size };
+    return { content: this.#contentOf(bytes, isWhole), bytes: bytes.slice(), isWhole, size };
+  }
+
+  #contentOf(bytes: Uint8Array, isWhole: boolean): FileContent {
+    const type = imageType(nameOf(this.path));
+    const isImage = type !== undefined && isWhole && bytes.length > 0 && this.#chosen === undefined;
+    if (isImage) return { kind: "image", type };
+    // The source of a large picture is shown in pages as well.
+    return bytes.length > MAX_WHOLE_BYTES
+      ? contentOf(bytes.subarray(0, PART_BYTES), false, this.#chosen)
+      : contentOf(bytes, isWhole, this.#chosen);
   }
 
   async #beginning(signal: AbortSignal): Promise<Uint8Array> {
-    for await (const block of this.#files.readStream(this.path, { signal }))
-      return block.subarray(0, PART_BYTES);
+    for await (const block of this.#files.readStream(this.path, { signal, length: PART_BYTES })) return block;
     return new Uint8Array();
   }
 }

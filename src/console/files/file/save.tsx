@@ -5,7 +5,7 @@ import { Dialog } from "../../ui/dialog.tsx";
 import { formatSize } from "../../../base/amounts.ts";
 import { toast } from "../../ui/toast.tsx";
 import { visibleText } from "../../../base/visible-text.ts";
-import { bytesOf, type LineEnding } from "../file-content.ts";
+import { bytesOf, type TextForm } from "../file-content.ts";
 import { nameOf } from "../../frame/paths.ts";
 import type { CodeEditor } from "./code-editor.ts";
 import { type FileDocument, NotRegular } from "./file-document.ts";
@@ -20,14 +20,10 @@ export async function reload(document: FileDocument, editor: () => CodeEditor | 
 }
 
 /** Saves the shown text, unless someone else changed the file and the user prefers to keep that. */
-export async function save(
-  document: FileDocument,
-  form: { readonly ending: LineEnding; readonly hasMark: boolean },
-  editor: CodeEditor,
-): Promise<void> {
+export async function save(document: FileDocument, form: TextForm, editor: CodeEditor): Promise<void> {
   const { text } = editor;
-  const mine = bytesOf(text, form);
   try {
+    const mine = bytesOf(text, form);
     const disk = await document.current();
     const judged = judgeSave(document.loaded.value!.bytes, disk, mine);
     if (judged === "conflict") {

@@ -9,20 +9,24 @@ import { Button } from "../../ui/button.tsx";
 import { confirm } from "../../ui/confirm.tsx";
 import { Icon } from "../../ui/icon.tsx";
 import { visibleText } from "../../../base/visible-text.ts";
-import type { FileContent } from "../file-content.ts";
+import type { TextContent } from "../file-content.ts";
 import { type FileFrame, FilesFrame } from "../files-frame.tsx";
 import { formatSize } from "../../../base/amounts.ts";
 import { nameOf } from "../../frame/paths.ts";
 import { mayWrite } from "../reach.ts";
 import type { CodeEditor } from "./code-editor.ts";
 import type { DiskState, FileDocument, Loaded } from "./file-document.ts";
+import { EncodingChooser } from "./encoding-chooser.tsx";
+import { type Encoding, ENCODINGS } from "../encodings.ts";
 import { reload, save } from "./save.tsx";
 
 export interface TextFileProps {
   readonly frame: FileFrame;
   readonly document: FileDocument;
   readonly loaded: Loaded;
-  readonly content: Extract<FileContent, { kind: "text" }>;
+  readonly content: TextContent;
+  /** Shows its end, and what is appended. */
+  readonly onFollow: () => void;
 }
 
 /** A text that was not saved when its file was left, or the session ended. */
@@ -30,19 +34,25 @@ interface Draft {
   readonly text: string;
   /** The file as it was when the changes began. */
   readonly base: Uint8Array<ArrayBuffer>;
+  readonly encoding: Encoding;
 }
 
 const drafts = new Map<string, Draft>();
 
 const ENDINGS = { lf: "LF", crlf: "CRLF", mixed: "mixed line endings" };
 
+/** The encoding of what was not saved, if there is something. */
+export function draftEncoding(path: string): Encoding | undefined {
+  return drafts.get(path)?.encoding;
+}
+
 /** A text, which can be edited unless that would damage it. */
-export function TextFile({ frame, document, loaded, content }: TextFileProps) {
+export function TextFile({ frame, document, loaded, content, onFollow }: TextFileProps) {
   const parent = useRef<HTMLDivElement>(null);
   const editor = useRef<CodeEditor>(undefined);
   const cursor = useSignal("");
   const isSaving = useSignal(false);
-  const isReadOnly = !loaded.isWhole || !content.isExact || !mayWrite();
+  const isReadOnly = !content.isExact || !mayWrite();
   const draft = useMemo(() => (isReadOnly ? undefined : drafts.get(document.path)), [document]);
   const { isChanged, disk } = document;
   useEffect(() => {
@@ -74,7 +84,11 @@ export function TextFile({ frame, document, loaded, content }: TextFileProps) {
       isLeft = true;
       const text = editor.current?.text;
       if (isChanged.value && text !== undefined)
-        drafts.set(document.path, { text, base: document.loaded.value?.bytes ?? loaded.bytes });
+        drafts.set(document.path, {
+          text,
+          base: document.loaded.value?.bytes ?? loaded.bytes,
+          encoding: content.encoding,
+        });
       editor.current?.close();
       editor.current = undefined;
     };
@@ -102,6 +116,11 @@ export function TextFile({ frame, document, loaded, content }: TextFileProps) {
         <>
           {isChanged.value ? <Badge kind="accent">changed</Badge> : null}
           {isReadOnly ? <Badge kind="warn">read-only</Badge> : null}
+          {isChanged.value ? null : (
+            <Button title="Show the end, and what is appended" onClick={onFollow}>
+              Follow
+            </Button>
+          )}
           {isReadOnly ? null : (
             <Button
               kind={isChanged.value || disk.value === "gone" ? "primary" : "plain"}
@@ -117,23 +136,24 @@ export function TextFile({ frame, document, loaded, content }: TextFileProps) {
       foot={
         <footer class="files-foot number">
           <span>{formatSize(loaded.size)}</span>
-          <span>{content.isExact ? `UTF-8${content.hasMark ? " with BOM" : ""}` : "not UTF-8"}</span>
+          <EncodingChooser
+            encoding={content.encoding}
+            isDisabled={isChanged.value}
+            onChoose={(encoding) => document.showAs(encoding)}
+          />
+          {content.hasMark ? <span>BOM</span> : null}
           <span>{ENDINGS[content.ending]}</span>
           <span>{cursor.value}</span>
         </footer>
       }
     >
       <div class="files-text">
-        {loaded.isWhole ? null : (
-          <p class="banner">
-            The file is large: the first {formatSize(loaded.bytes.length)} of {formatSize(loaded.size)} are
-            shown. Download it to see everything.
-          </p>
-        )}
         {content.isExact ? null : (
           <p class="banner">
-            Some bytes are not UTF-8 and are shown as {"\ufffd"}. It cannot be edited here, because saving
-            would change them.
+            {content.encoding === "utf-8"
+              ? "Some bytes are not UTF-8 and are shown as \ufffd."
+              : `The page cannot write all of this text in ${ENCODINGS[content.encoding]}.`}{" "}
+            It cannot be edited here, because saving would change it.
           </p>
         )}
         {disk.value === "same" ? null : (

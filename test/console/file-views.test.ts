@@ -1,0 +1,160 @@
+import { appendFile, open, readFile, rename, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Page } from "playwright-core";
+import { expect, it } from "vitest";
+import { seriousFindings } from "./accessibility.ts";
+import { useConsole } from "./console-scene.ts";
+import { directoryOf, FilesPage } from "./files-page.ts";
+
+const PHONE = { width: 390, height: 844 };
+
+const scene = useConsole();
+
+/** The lines of a page, as far as they are drawn. */
+async function firstLine(page: Page): Promise<string> {
+  return page.locator(".cm-line").first().innerText();
+}
+
+async function lastLine(page: Page): Promise<string> {
+  const lines = await page.locator(".cm-line").allInnerTexts();
+  return lines.findLast((line) => line.trim() !== "") ?? "";
+}
+
+/** A log that is larger than any memory: text, a hole, and text. */
+async function makeLargeLog(path: string, size: number): Promise<void> {
+  const file = await open(path, "w");
+  const line = (index: number): string => `${String(index).padStart(7, "0")} GET /place?name=Oslo\n`;
+  const text = Array.from({ length: 40_000 }, (_, index) => line(index)).join("");
+  await file.write(text, 0);
+  await file.write(`\n${text}`, size - text.length - 1);
+  await file.close();
+}
+
+it("5 GB are shown in pages from the start, the end and anywhere, in little memory", async () => {
+  const directory = await directoryOf(scene.server, {});
+  await makeLargeLog(join(directory, "big.log"), 5_000_000_000);
+  await makeLargeLog(join(directory, "big.txt"), 5_000_000_000);
+  await using files = await FilesPage.open(scene.browser, scene.server);
+  const { page, opened, dialog } = files;
+  // A log opens with its end.
+  await files.goto(join(directory, "big.log"));
+  await expect.poll(() => lastLine(page)).toBe("0039999 GET /place?name=Oslo");
+  await page.getByText("4.7 GiB to 4.7 GiB of 4.7 GiB, 100 %").waitFor();
+  expect(await seriousFindings(page)).toEqual([]);
+  await page.getByRole("button", { name: "Start", exact: true }).click();
+  await expect.poll(() => firstLine(page)).toBe("0000000 GET /place?name=Oslo");
+
+  await files.goto(join(directory, "big.txt"));
+  await expect.poll(() => firstLine(page)).toBe("0000000 GET /place?name=Oslo");
+  await page.getByText("0 B to 256 KiB of 4.7 GiB, 0 %").waitFor();
+  // By keys: every page begins where the one before has ended.
+  await page.keyboard.press("Alt+PageDown");
+  await expect.poll(() => firstLine(page)).toBe("0009039 GET /place?name=Oslo");
+  await page.keyboard.press("Alt+PageUp");
+  await expect.poll(() => lastLine(page)).toBe("0009038 GET /place?name=Oslo");
+  await page.keyboard.press("Alt+G");
+  await dialog.getByRole("textbox").fill("nowhere");
+  await dialog.getByText("Enter a number, or a percentage.").waitFor();
+  expect(await seriousFindings(page)).toEqual([]);
+  await files.answer("600000", "Go");
+  await expect.poll(() => firstLine(page)).toBe("0020689 GET /place?name=Oslo");
+  await page.keyboard.press("Alt+G");
+  await files.answer("50%", "Go");
+  await page.getByText("2.3 GiB to 2.3 GiB of 4.7 GiB, 50 %").waitFor();
+  await page.keyboard.press("Alt+End");
+  await expect.poll(() => lastLine(page)).toBe("0039999 GET /place?name=Oslo");
+  await page.keyboard.press("Alt+Home");
+  await expect.poll(() => firstLine(page)).toBe("0000000 GET /place?name=Oslo");
+  // Nothing can be typed into it.
+  await page.keyboard.type("x");
+  expect(await firstLine(page)).toBe("0000000 GET /place?name=Oslo");
+  await page.setViewportSize(PHONE);
+  expect(await seriousFindings(page)).toEqual([]);
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(PHONE.width);
+  opened.expectClean();
+});
+
+it("what is appended to a file is followed until one scrolls up, also when the log is rotated", async () => {
+  const lines = Array.from({ length: 300 }, (_, index) => `line ${index}`).join("\n");
+  const directory = await directoryOf(scene.server, { "server.log": `${lines}\n` });
+  const path = join(directory, "server.log");
+  await using files = await FilesPage.open(scene.browser, scene.server);
+  const { page, opened } = files;
+  await files.goto(path);
+  await page.getByRole("button", { name: "Follow" }).click();
+  const follow = page.getByRole("button", { name: "Follow", pressed: true });
+  await follow.waitFor();
+  await expect.poll(() => lastLine(page)).toBe("line 299");
+  await appendFile(path, "line 300\n");
+  await expect.poll(() => lastLine(page)).toBe("line 300");
+  // Another file takes the name, as with logrotate.
+  await rename(path, `${path}.1`);
+  await page.getByText("The file was deleted or moved away").waitFor();
+  await writeFile(path, "a new log\n");
+  await expect.poll(() => lastLine(page)).toBe("a new log");
+  await appendFile(path, `${lines}\n`);
+  await expect.poll(() => lastLine(page)).toBe("line 299");
+  await page.mouse.move(800, 500);
+  await page.mouse.wheel(0, -400);
+  await page.getByRole("button", { name: "Follow", pressed: false }).waitFor();
+  await appendFile(path, "not shown\n");
+  await page.getByRole("button", { name: "Edit" }).click();
+  await page.getByRole("button", { name: "Save" }).waitFor();
+  // The whole file, with the lines that came meanwhile.
+  await page.getByText("2.5 KiB").waitFor();
+  await page.keyboard.press("Control+End");
+  await expect.poll(() => lastLine(page)).toBe("not shown");
+  opened.expectClean();
+});
+
+it("text in other encodings is shown, and saved with the same bytes or not at all", async () => {
+  const latin = Buffer.from("caf\xe9 au lait\r\nM\xfcnchen \x80 5\r\n", "latin1");
+  const japanese = Buffer.from([0x93, 0xfa, 0x96, 0x7b, 0x0a]);
+  const directory = await directoryOf(scene.server, {
+    "latin.txt": latin,
+    "japanese.txt": japanese,
+    "wide.txt": Buffer.from("\ufeffGrüße\n", "utf16le"),
+    "zeros.txt": "before\0after\n",
+  });
+  await using files = await FilesPage.open(scene.browser, scene.server);
+  const { page, opened } = files;
+  const encoding = page.getByRole("combobox", { name: "Encoding" });
+  await files.goto(join(directory, "latin.txt"));
+  await files.expectText("café au lait\nMünchen € 5\n");
+  expect(await encoding.inputValue()).toBe("windows-1252");
+  await files.type("café\n€ – ß\n");
+  expect(await encoding.isDisabled()).toBe(true);
+  await page.keyboard.press("Control+S");
+  await page.getByText("latin.txt is saved.").waitFor();
+  expect(await readFile(join(directory, "latin.txt"), "latin1")).toBe("caf\xe9\r\n\x80 \x96 \xdf\r\n");
+  // A character that the encoding lacks is not replaced by another one.
+  await files.type("日本\n");
+  await page.keyboard.press("Control+S");
+  await page
+    .getByText("latin.txt was not saved: The page cannot write “日” in windows-1252; remove it")
+    .waitFor();
+  expect(await readFile(join(directory, "latin.txt"), "latin1")).toBe("caf\xe9\r\n\x80 \x96 \xdf\r\n");
+  await files.type("plain\n");
+  await page.keyboard.press("Control+S");
+  await expect.poll(() => readFile(join(directory, "latin.txt"), "latin1")).toBe("plain\r\n");
+  expect(await encoding.inputValue()).toBe("windows-1252");
+
+  await files.goto(join(directory, "japanese.txt"));
+  await files.expectText("“ú–{\n");
+  await encoding.selectOption("shift_jis");
+  await files.expectText("日本\n");
+  await page.getByText("The page cannot write all of this text in Japanese (Shift JIS)").waitFor();
+  await page.getByText("read-only").waitFor();
+  expect(await seriousFindings(page)).toEqual([]);
+  await files.goto(join(directory, "wide.txt"));
+  await files.type("Größe\n");
+  await page.keyboard.press("Control+S");
+  await page.getByText("wide.txt is saved.").waitFor();
+  expect(await readFile(join(directory, "wide.txt"), "utf16le")).toBe("\ufeffGröße\n");
+  await files.goto(join(directory, "zeros.txt"));
+  await page.getByText("Not text").waitFor();
+  await page.getByRole("button", { name: "Show as text" }).click();
+  await expect.poll(() => firstLine(page)).toContain("after");
+  expect(await readFile(join(directory, "japanese.txt"))).toEqual(japanese);
+  opened.expectClean();
+});
