@@ -67,6 +67,65 @@ it("a text is edited and saved; what someone else wrote meanwhile is never lost 
   opened.expectClean();
 });
 
+it("the question which version to keep shows both, side by side, with what differs", async () => {
+  const lines = Array.from({ length: 40 }, (_, index) => `line ${index + 1}`);
+  const directory = await directoryOf(scene.server, { "list.txt": lines.join("\n"), "large.txt": "" });
+  const path = join(directory, "list.txt");
+  const changed = (index: number, text: string): string => lines.with(index, text).join("\n");
+  await using files = await FilesPage.open(scene.browser, scene.server);
+  const { page, dialog, opened } = files;
+  await files.goto(path);
+  await page.getByText("line 12").waitFor();
+  await files.type(changed(19, "line 20 is mine"));
+  await writeFile(path, changed(29, "line 30\u202e is theirs"));
+  await page.getByText("Someone else changed the file").waitFor();
+  await page.keyboard.press("Control+S");
+  const differences = dialog.getByRole("region", { name: "Differences" });
+  const rows = differences.getByRole("row");
+  await expect
+    .poll(async () => (await rows.allInnerTexts()).map((text) => text.split("\t")))
+    .toEqual([
+      ["Yours", "On the disk"],
+      ["16 lines are the same"],
+      ...["17", "18", "19"].map((number) => [number, `line ${number}`, number, `line ${number}`]),
+      ["20", "line 20 is mine", "20", "line 20"],
+      ...["21", "22", "23"].map((number) => [number, `line ${number}`, number, `line ${number}`]),
+      ["3 lines are the same"],
+      ...["27", "28", "29"].map((number) => [number, `line ${number}`, number, `line ${number}`]),
+      ["30", "line 30", "30", "line 30\\u202e is theirs"],
+      ...["31", "32", "33"].map((number) => [number, `line ${number}`, number, `line ${number}`]),
+      ["7 lines are the same"],
+    ]);
+  expect(await differences.locator("mark").allInnerTexts()).toEqual([" is mine", "\\u202e is theirs"]);
+  // The keyboard is where nothing is lost, and can scroll it.
+  for (const colorScheme of ["light", "dark"] as const) {
+    await page.emulateMedia({ colorScheme });
+    expect(await seriousFindings(page)).toEqual([]);
+  }
+  await page.setViewportSize({ width: 390, height: 844 });
+  expect(await seriousFindings(page)).toEqual([]);
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
+  await page.setViewportSize({ width: 1440, height: 900 });
+  await files.press("Keep editing");
+  // Only line endings differ.
+  await writeFile(path, changed(19, "line 20 is mine").replaceAll("\n", "\r\n"));
+  await page.keyboard.press("Control+S");
+  await dialog
+    .getByText("Only their line endings differ: yours has LF, the file on the disk CRLF.")
+    .waitFor();
+  await files.press("Keep editing");
+  await writeFile(path, Buffer.from([0, 1, 2]));
+  await page.keyboard.press("Control+S");
+  await dialog.getByText("The file on the disk is no longer text.").waitFor();
+  await files.press("Keep editing");
+  await writeFile(path, "x\n".repeat(1_500_000));
+  await page.keyboard.press("Control+S");
+  await dialog.getByText("They are too large to be compared here.").waitFor();
+  await files.press("Overwrite with mine");
+  await expect.poll(() => readFile(path, "utf8")).toBe(changed(19, "line 20 is mine"));
+  opened.expectClean();
+});
+
 it("an editor that comes late does not take the keyboard from who types elsewhere", async () => {
   const directory = await directoryOf(scene.server, { "code.ts": SOURCE });
   await using files = await FilesPage.open(scene.browser, scene.server);

@@ -7,6 +7,7 @@ import { toast } from "../../ui/toast.tsx";
 import { visibleText } from "../../../base/visible-text.ts";
 import { bytesOf, type TextForm } from "../file-content.ts";
 import { nameOf } from "../../frame/paths.ts";
+import { ConflictDiff, type ConflictDiffProps } from "./conflict-diff.tsx";
 import type { CodeEditor } from "./code-editor.ts";
 import { type FileDocument, NotRegular } from "./file-document.ts";
 import { judgeSave } from "./save-rules.ts";
@@ -27,7 +28,7 @@ export async function save(document: FileDocument, form: TextForm, editor: CodeE
     const disk = await document.current();
     const judged = judgeSave(document.loaded.value!.bytes, disk, mine);
     if (judged === "conflict") {
-      const choice = await askConflict(document.path, disk!, mine);
+      const choice = await askConflict({ path: document.path, disk: disk!, mine, encoding: form.encoding });
       if (choice === "cancel") return;
       if (choice === "reload") return await reload(document, () => editor);
     }
@@ -44,19 +45,20 @@ export async function save(document: FileDocument, form: TextForm, editor: CodeE
 
 type ConflictChoice = "cancel" | "reload" | "overwrite";
 
-interface ConflictRequest {
+interface Conflict extends ConflictDiffProps {
   readonly path: string;
-  readonly disk: Uint8Array;
-  readonly mine: Uint8Array;
+}
+
+interface ConflictRequest extends Conflict {
   readonly answer: (choice: ConflictChoice) => void;
 }
 
 const asked = signal<ConflictRequest | undefined>(undefined);
 
 /** Asks which of two versions to keep. */
-function askConflict(path: string, disk: Uint8Array, mine: Uint8Array): Promise<ConflictChoice> {
+function askConflict(conflict: Conflict): Promise<ConflictChoice> {
   return new Promise((resolve) => {
-    asked.value = { path, disk, mine, answer: resolve };
+    asked.value = { ...conflict, answer: resolve };
   });
 }
 
@@ -69,11 +71,12 @@ export function ConflictQuestion() {
     question.answer(choice);
   };
   return (
-    <Dialog title="Someone else changed this file" onClose={() => answer("cancel")} size="medium">
+    <Dialog title="Someone else changed this file" onClose={() => answer("cancel")} size="large">
       <div class="dialog-text">
         {visibleText(nameOf(question.path))} was changed on the disk since you opened it. The file there has{" "}
         {formatSize(question.disk.length)}, yours has {formatSize(question.mine.length)}.
       </div>
+      <ConflictDiff mine={question.mine} disk={question.disk} encoding={question.encoding} />
       <footer class="dialog-actions">
         <Button onClick={() => answer("cancel")}>Keep editing</Button>
         <Button onClick={() => answer("reload")}>Reload and lose my changes</Button>

@@ -16,6 +16,7 @@ import { nameOf } from "../../frame/paths.ts";
 import { mayWrite } from "../reach.ts";
 import type { CodeEditor } from "./code-editor.ts";
 import type { DiskState, FileDocument, Loaded } from "./file-document.ts";
+import { ENDINGS } from "./conflict-diff.tsx";
 import { EncodingChooser } from "./encoding-chooser.tsx";
 import { type Encoding, ENCODINGS } from "../encodings.ts";
 import { reload, save } from "./save.tsx";
@@ -38,8 +39,6 @@ interface Draft {
 }
 
 const drafts = new Map<string, Draft>();
-
-const ENDINGS = { lf: "LF", crlf: "CRLF", mixed: "mixed line endings" };
 
 /** The encoding of what was not saved, if there is something. */
 export function draftEncoding(path: string): Encoding | undefined {
