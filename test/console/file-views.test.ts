@@ -1,4 +1,4 @@
-import { appendFile, open, readFile, rename, writeFile } from "node:fs/promises";
+import { appendFile, mkdir, open, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { expect, it } from "vitest";
@@ -156,5 +156,77 @@ it("text in other encodings is shown, and saved with the same bytes or not at al
   await page.getByRole("button", { name: "Show as text" }).click();
   await expect.poll(() => firstLine(page)).toContain("after");
   expect(await readFile(join(directory, "japanese.txt"))).toEqual(japanese);
+  opened.expectClean();
+});
+
+it("a tree stands beside files; it is used by keys as other trees, and not there on a phone", async () => {
+  const directory = await directoryOf(scene.server, {
+    "src/deep/inner.ts": "// inner\n",
+    "src/main.ts": "// main\n",
+    "docs/guide.md": "guide\n",
+    "a.txt": "a\n",
+  });
+  await using files = await FilesPage.open(scene.browser, scene.server);
+  const { page, opened } = files;
+  const { keyboard } = page;
+  const tree = page.getByRole("tree");
+  const item = (name: string) => tree.getByRole("treeitem", { name, exact: true });
+  const focused = async (): Promise<string | undefined> =>
+    page.evaluate(() => {
+      const id = document.activeElement?.getAttribute("aria-activedescendant");
+      return id === null || id === undefined ? undefined : document.getElementById(id)?.innerText;
+    });
+  await files.goto(join(directory, "src/main.ts"));
+  await files.expectText("// main\n");
+  // What is open is in it, with the way there.
+  await expect.poll(() => item("main.ts").getAttribute("aria-selected")).toBe("true");
+  expect(await item("src").getAttribute("aria-expanded")).toBe("true");
+  expect(await item("deep").getAttribute("aria-expanded")).toBe("false");
+  expect(await item("inner.ts").count()).toBe(0);
+  for (const theme of ["light", "dark"] as const) {
+    await page.emulateMedia({ colorScheme: theme });
+    expect(await seriousFindings(page)).toEqual([]);
+  }
+  await keyboard.press("Alt+T");
+  await expect.poll(focused).toBe("main.ts");
+  await keyboard.press("ArrowUp");
+  await keyboard.press("ArrowRight");
+  await expect.poll(() => item("inner.ts").count()).toBe(1);
+  await keyboard.press("ArrowRight");
+  await expect.poll(focused).toBe("inner.ts");
+  await keyboard.press("Enter");
+  await files.at(join(directory, "src/deep/inner.ts"));
+  await files.expectText("// inner\n");
+  await expect.poll(() => item("inner.ts").getAttribute("aria-selected")).toBe("true");
+  // What other programs do shows by itself.
+  await mkdir(join(directory, "src/new"));
+  await item("new").waitFor();
+  await keyboard.press("Alt+T");
+  await keyboard.press("ArrowLeft");
+  await expect.poll(focused).toBe("deep");
+  await keyboard.press("ArrowLeft");
+  await expect.poll(() => item("inner.ts").count()).toBe(0);
+  // A letter goes to a name, and is not a command of the page.
+  await keyboard.press("n");
+  await expect.poll(focused).toBe("new");
+  expect(await files.dialog.count()).toBe(0);
+  await item("a.txt").count();
+  await item("deep").click();
+  await item("inner.ts").waitFor();
+  await item("main.ts").click();
+  await files.expectText("// main\n");
+  // It asks before changes are left.
+  await files.type("changed\n");
+  await item("inner.ts").click();
+  await files.dialog.getByText("Leave without saving?").waitFor();
+  await files.press("Leave");
+  await files.expectText("// inner\n");
+  await page.getByRole("button", { name: "Tree" }).click();
+  await tree.waitFor({ state: "detached" });
+  await page.getByRole("button", { name: "Tree" }).click();
+  await tree.waitFor();
+  await page.setViewportSize(PHONE);
+  await tree.waitFor({ state: "detached" });
+  expect(await page.getByRole("button", { name: "Tree" }).count()).toBe(0);
   opened.expectClean();
 });

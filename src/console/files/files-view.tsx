@@ -9,12 +9,15 @@ import type { ViewProps } from "../frame/view.ts";
 import { TextQuestions } from "../ui/ask-text.tsx";
 import { Button } from "../ui/button.tsx";
 import { ErrorBox } from "../ui/error-box.tsx";
+import { isNarrow } from "../ui/narrow.ts";
 import { visibleText } from "../../base/visible-text.ts";
 import { ConflictQuestion } from "./file/save.tsx";
 import { DirectoryView } from "./directory-view.tsx";
 import { FilesFrame } from "./files-frame.tsx";
 import { OpenFile } from "./open-file.tsx";
+import { showsTree } from "./preferences.ts";
 import { homeDirectory, isWithinReach, roots, startDirectory } from "./reach.ts";
+import { TreeView } from "./tree/tree-view.tsx";
 import { addressOf, nameOf, parentOf, pathAt } from "../frame/paths.ts";
 
 /** What is at a path. */
@@ -54,15 +57,20 @@ export default function FilesView({ path: address }: ViewProps) {
       ]),
     [roots.value],
   );
+  const { stat, path: shownPath } = shown.value ?? { path };
+  const hasTree = stat !== undefined && stat.kind !== "directory" && showsTree.value && !isNarrow.value;
   return (
     <>
-      <Shown
-        // The previous contents stay until the next ones are known.
-        {...(shown.value ?? { path })}
-        again={() => {
-          attempt.value++;
-        }}
-      />
+      <div class="files-split">
+        {hasTree ? <TreeView path={shownPath} /> : null}
+        <Shown
+          // The previous contents stay until the next ones are known.
+          {...(shown.value ?? { path })}
+          again={() => {
+            attempt.value++;
+          }}
+        />
+      </div>
       <TextQuestions />
       <ConflictQuestion />
     </>

@@ -3,11 +3,12 @@ import { useEffect, useMemo } from "preact/hooks";
 import type { FileStat } from "../../client/browser.ts";
 import { describeError } from "../connection/describe-error.ts";
 import { useHost } from "../connection/use-host.ts";
-import { useCommands } from "../frame/commands.ts";
+import { inGroup, useCommands } from "../frame/commands.ts";
 import { navigate } from "../frame/router.ts";
 import { Button, IconButton } from "../ui/button.tsx";
 import { EmptyState } from "../ui/empty-state.tsx";
 import { ErrorBox } from "../ui/error-box.tsx";
+import { isNarrow } from "../ui/narrow.ts";
 import { visibleText } from "../../base/visible-text.ts";
 import { formatSize } from "../../base/amounts.ts";
 import { hexRows } from "./file-content.ts";
@@ -18,6 +19,8 @@ import { PagedText } from "./file/paged-text.tsx";
 import { draftEncoding, TextFile } from "./file/text-file.tsx";
 import { type FileFrame, FilesFrame } from "./files-frame.tsx";
 import { downloadFile } from "./jobs/download.ts";
+import { showsTree } from "./preferences.ts";
+import { focusTree } from "./tree/tree-view.tsx";
 import { addressOf, nameOf, parentOf } from "../frame/paths.ts";
 
 const HEX_BYTES = 4096;
@@ -47,13 +50,28 @@ export function OpenFile({ path, stat, again }: OpenFileProps) {
   const isFile = stat.kind === "file";
   useCommands(
     () =>
-      isFile ? [{ id: "files-download", title: "Download", group: "Files", keys: "d", run: download }] : [],
-    [isFile],
+      inGroup("Files", [
+        ...(isFile ? [{ id: "files-download", title: "Download", keys: "d", run: download }] : []),
+        ...(isNarrow.value
+          ? []
+          : [
+              { id: "files-tree", title: "Show or hide the tree", run: switchTree },
+              { id: "files-tree-focus", title: "Go to the tree", keys: "Alt+T", run: goToTree },
+            ]),
+      ]),
+    [isFile, isNarrow.value],
   );
   const frame = {
     path,
     directory: parentOf(path),
-    tools: isFile ? <IconButton icon="download" label="Download" keys="d" onClick={download} /> : undefined,
+    tools: (
+      <>
+        {isNarrow.value ? null : (
+          <IconButton icon="split" label="Tree" pressed={showsTree.value} onClick={switchTree} />
+        )}
+        {isFile ? <IconButton icon="download" label="Download" keys="d" onClick={download} /> : null}
+      </>
+    ),
   };
   if (stat.kind !== "file")
     return (
@@ -117,6 +135,16 @@ export function OpenFile({ path, stat, again }: OpenFileProps) {
   if (content.kind === "image")
     return <ImageView frame={{ ...frame, note }} loaded={shown} type={content.type} onText={onText} />;
   return <HexView frame={{ ...frame, note }} loaded={shown} onText={onText} />;
+}
+
+function switchTree(): void {
+  showsTree.value = !showsTree.value;
+}
+
+function goToTree(): void {
+  showsTree.value = true;
+  // It is there when the page has been drawn.
+  setTimeout(focusTree);
 }
 
 function GoneNote() {

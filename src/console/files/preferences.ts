@@ -11,7 +11,10 @@ const isOrder = storedOrder != null && ["name", "size", "modified"].includes(sto
 /** How directories are listed. Kept in the browser. */
 export const order = signal<Order>(isOrder ? storedOrder : { column: "name", isDescending: false });
 export const showsHidden = signal(stored["showsHidden"] === true);
+/** Whether a tree stands beside files. */
+export const showsTree = signal(stored["showsTree"] !== false);
 
 effect(() => {
-  localStorage.setItem(KEY, JSON.stringify({ order: order.value, showsHidden: showsHidden.value }));
+  const kept = { order: order.value, showsHidden: showsHidden.value, showsTree: showsTree.value };
+  localStorage.setItem(KEY, JSON.stringify(kept));
 });

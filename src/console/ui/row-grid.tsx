@@ -1,6 +1,7 @@
-import { signal, useSignal } from "@preact/signals";
+import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { isNarrow } from "./narrow.ts";
 import { rowWindow, scrollTo } from "./row-window.ts";
 
 export interface RowGridProps<Row> {
@@ -68,11 +69,3 @@ export function RowGrid<Row>({ rows, rowKey, cursor, currentId, ...props }: RowG
     </div>
   );
 }
-
-const query = matchMedia("(max-width: 760px)");
-
-/** Whether the page is as narrow as on a phone. */
-const isNarrow = signal(query.matches);
-query.addEventListener("change", ({ matches }) => {
-  isNarrow.value = matches;
-});
