@@ -14,7 +14,7 @@ const STAMP = `${TARGET}/.inputs`;
 const OPENING = ["process-table/processes-view.tsx"];
 /** The page, parts that it imports when it needs them, and the page of a fleet. All of them have the same frame. */
 const FRAMED =
-  /\/src\/console\/(?:main|[\w-]+\/(?:processes|terminals|files|rows|inspector|system)-view|start\/start-dialog|terminals\/terminal-pane|fleet\/fleet-page)\.tsx$/;
+  /\/src\/console\/(?:main|[\w-]+\/(?:processes|terminals|files|rows|inspector|system)-view|files\/markdown\/markdown-view|start\/start-dialog|terminals\/terminal-pane|fleet\/fleet-page)\.tsx$/;
 /** What the page is made of, besides its packages, which the lock file pins. */
 const INPUTS = [SOURCE, "src/base", "src/client", "src/protocol", "src/rpc", "src/transport"];
 const INPUT_FILES = [

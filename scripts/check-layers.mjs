@@ -86,6 +86,7 @@ const ALLOWED = {
     "@xterm",
     "@codemirror",
     "@lezer/highlight",
+    "@lezer/markdown",
     "uplot",
   ],
   cli: [

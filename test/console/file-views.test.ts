@@ -1,4 +1,7 @@
 import { appendFile, mkdir, open, readFile, rename, writeFile } from "node:fs/promises";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { expect, it } from "vitest";
@@ -156,6 +159,135 @@ it("text in other encodings is shown, and saved with the same bytes or not at al
   await page.getByRole("button", { name: "Show as text" }).click();
   await expect.poll(() => firstLine(page)).toContain("after");
   expect(await readFile(join(directory, "japanese.txt"))).toEqual(japanese);
+  opened.expectClean();
+});
+
+/** A host that a file would like to be loaded from. */
+class OtherHost implements AsyncDisposable {
+  readonly requests: string[] = [];
+  readonly #server = createServer((request, response) => {
+    this.requests.push(request.url ?? "");
+    response.end();
+  });
+
+  static async open(): Promise<OtherHost> {
+    const host = new OtherHost();
+    host.#server.listen(0, "127.0.0.1");
+    await once(host.#server, "listening");
+    return host;
+  }
+
+  get outside(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#server.close();
+  }
+}
+
+/** Anything that a hostile file could make a page do. */
+const HARM = "window.harmed = true; fetch('/harmed')";
+
+it("pictures are only ever pictures: the scripts of an SVG do not run, and it loads nothing", async () => {
+  await using elsewhere = await OtherHost.open();
+  const { outside, requests } = elsewhere;
+  const directory = await directoryOf(scene.server, {
+    "evil.svg": `<svg xmlns="http://www.w3.org/2000/svg" width="30" height="20" onload="${HARM}">
+      <script>${HARM}</script><image href="${outside}/image.png" width="9" height="9"/>
+      <style>@import url(${outside}/style.css);</style>
+      <foreignObject width="9" height="9"><iframe xmlns="http://www.w3.org/1999/xhtml" src="${outside}/frame"/></foreignObject>
+    </svg>`,
+    "broken.png": "not a picture",
+  });
+  await using files = await FilesPage.open(scene.browser, scene.server);
+  const { page, opened } = files;
+  await files.goto(join(directory, "evil.svg"));
+  const picture = page.getByRole("img", { name: "evil.svg" });
+  await page.getByText("30 × 20").waitFor();
+  expect(await picture.getAttribute("src")).toMatch(/^blob:/);
+  await page.getByRole("button", { name: "Source" }).click();
+  await expect.poll(() => firstLine(page)).toContain("<svg xmlns");
+  await page.getByRole("button", { name: "Picture" }).click();
+  await page.getByText("30 × 20").waitFor();
+  expect(await page.evaluate(() => "harmed" in window)).toBe(false);
+  await files.goto(join(directory, "broken.png"));
+  await page.getByText("This image cannot be displayed.").waitFor();
+  expect(requests).toEqual([]);
+  opened.expectClean();
+});
+
+it("Markdown is previewed: its HTML is text, its links lead to the web and to files, and it loads nothing", async () => {
+  await using elsewhere = await OtherHost.open();
+  const { outside, requests } = elsewhere;
+  const text = `# Weather & more
+
+Some *emphasis*, **strength**, ~~deletion~~ and \`code\`.
+[Other](docs/other.md) [Web](https://example.com/a) [Top](#weather--more)
+[Harm](javascript:window.harmed=1) [Data](data:text/html,x) [Evil](//evil.example/x) www.example.com
+
+<script>${HARM}</script> <img src="${outside}/raw.png" onerror="${HARM}"> <b>bold</b>
+
+![Remote](${outside}/tracker.png) ![Local](pictures/dot.svg)
+
+- [x] done
+- [ ] open
+
+| Place | Degrees |
+|---|---|
+| Oslo | 21 |
+
+\`\`\`sh
+npm start
+\`\`\`
+
+> a photo: photo-\u202egnp.exe
+`;
+  const directory = await directoryOf(scene.server, {
+    "README.md": text,
+    "docs/other.md": "# Other\n",
+    "pictures/dot.svg": `<svg xmlns="http://www.w3.org/2000/svg" width="30" height="20"><script>${HARM}</script></svg>`,
+  });
+  await using files = await FilesPage.open(scene.browser, scene.server);
+  const { page, opened } = files;
+  await files.goto(join(directory, "README.md"));
+  await files.editor.waitFor();
+  await page.keyboard.press("Alt+P");
+  const preview = page.getByRole("article", { name: "Preview" });
+  await preview.getByRole("heading", { name: "Weather & more" }).waitFor();
+  await preview.getByRole("img", { name: "Local" }).waitFor();
+  expect(await preview.getByRole("img", { name: "Local" }).getAttribute("src")).toMatch(/^blob:/);
+  expect(await preview.innerText()).toContain(`<b>bold</b>`);
+  expect(await preview.innerText()).toContain(`photo-\\u202egnp.exe`);
+  expect(await preview.locator("b, script, iframe, [onerror], [style]").count()).toBe(0);
+  const links = await preview
+    .getByRole("link")
+    .evaluateAll((all) => all.map((link) => `${link.textContent} ${link.getAttribute("href")}`));
+  expect(links).toEqual([
+    `Other ${files.address(join(directory, "docs/other.md"))}`,
+    "Web https://example.com/a",
+    "Top #heading-weather--more",
+    "www.example.com http://www.example.com/",
+    `Remote ${outside}/tracker.png`,
+  ]);
+  for (const theme of ["light", "dark"] as const) {
+    await page.emulateMedia({ colorScheme: theme });
+    expect(await seriousFindings(page)).toEqual([]);
+  }
+  // It shows what is typed, not what is saved.
+  await page.keyboard.press("Alt+P");
+  await files.type("# Changed\n");
+  await page.keyboard.press("Alt+P");
+  await preview.getByRole("heading", { name: "Changed" }).waitFor();
+  await page.keyboard.press("Alt+P");
+  await page.keyboard.press("Control+Z");
+  await page.keyboard.press("Alt+P");
+  await preview.getByRole("link", { name: "Top" }).click();
+  await expect.poll(() => page.evaluate(() => document.activeElement?.id)).toBe("heading-weather--more");
+  await preview.getByRole("link", { name: "Other" }).click();
+  await files.at(join(directory, "docs/other.md"));
+  expect(await page.evaluate(() => "harmed" in window)).toBe(false);
+  expect(requests).toEqual([]);
   opened.expectClean();
 });
 

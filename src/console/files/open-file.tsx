@@ -11,7 +11,7 @@ import { ErrorBox } from "../ui/error-box.tsx";
 import { isNarrow } from "../ui/narrow.ts";
 import { visibleText } from "../../base/visible-text.ts";
 import { formatSize } from "../../base/amounts.ts";
-import { hexRows } from "./file-content.ts";
+import { hexRows, imageType } from "./file-content.ts";
 import { guessEncoding } from "./encodings.ts";
 import { FileDocument, type Loaded, MAX_WHOLE_BYTES } from "./file/file-document.ts";
 import { ImageView } from "./file/image-view.tsx";
@@ -129,12 +129,20 @@ export function OpenFile({ path, stat, again }: OpenFileProps) {
         onFollow={() => {
           isTail.value = true;
         }}
+        onPicture={imageType(nameOf(path)) === undefined ? undefined : () => document.showAs(undefined)}
       />
     );
   const onText = (): void => document.showAs(guessEncoding(shown.bytes, shown.isWhole) ?? "utf-8");
   if (content.kind === "image")
     return <ImageView frame={{ ...frame, note }} loaded={shown} type={content.type} onText={onText} />;
-  return <HexView frame={{ ...frame, note }} loaded={shown} onText={onText} />;
+  const isLarge = !shown.isWhole && imageType(nameOf(path)) !== undefined;
+  return (
+    <HexView
+      frame={{ ...frame, note: isLarge ? <LargePictureNote /> : note }}
+      loaded={shown}
+      onText={onText}
+    />
+  );
 }
 
 function switchTree(): void {
@@ -145,6 +153,10 @@ function goToTree(): void {
   showsTree.value = true;
   // It is there when the page has been drawn.
   setTimeout(focusTree);
+}
+
+function LargePictureNote() {
+  return <p class="banner">The picture is too large to be shown here. Download it to see it.</p>;
 }
 
 function GoneNote() {

@@ -1,7 +1,8 @@
 import { keepsFocus } from "../../ui/field.tsx";
 import { type Signal, useSignal, useSignalEffect } from "@preact/signals";
+import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
-import { useCommands } from "../../frame/commands.ts";
+import { inGroup, useCommands } from "../../frame/commands.ts";
 import { askBeforeLeaving } from "../../frame/router.ts";
 import { theme } from "../../frame/theme.ts";
 import { Badge } from "../../ui/badge.tsx";
@@ -14,6 +15,7 @@ import { type FileFrame, FilesFrame } from "../files-frame.tsx";
 import { formatSize } from "../../../base/amounts.ts";
 import { nameOf } from "../../frame/paths.ts";
 import { mayWrite } from "../reach.ts";
+import type { MarkdownViewProps } from "../markdown/markdown-view.tsx";
 import type { CodeEditor } from "./code-editor.ts";
 import type { DiskState, FileDocument, Loaded } from "./file-document.ts";
 import { ENDINGS } from "./conflict-diff.tsx";
@@ -28,6 +30,8 @@ export interface TextFileProps {
   readonly content: TextContent;
   /** Shows its end, and what is appended. */
   readonly onFollow: () => void;
+  /** Shows the picture that the text describes, if it does. */
+  readonly onPicture: (() => void) | undefined;
 }
 
 /** A text that was not saved when its file was left, or the session ended. */
@@ -38,6 +42,11 @@ interface Draft {
   readonly encoding: Encoding;
 }
 
+/** The rendered text, instead of the editor. */
+interface Preview extends Pick<MarkdownViewProps, "text"> {
+  readonly View: (props: MarkdownViewProps) => ComponentChildren;
+}
+
 const drafts = new Map<string, Draft>();
 
 /** The encoding of what was not saved, if there is something. */
@@ -46,7 +55,7 @@ export function draftEncoding(path: string): Encoding | undefined {
 }
 
 /** A text, which can be edited unless that would damage it. */
-export function TextFile({ frame, document, loaded, content, onFollow }: TextFileProps) {
+export function TextFile({ frame, document, loaded, content, onFollow, onPicture }: TextFileProps) {
   const parent = useRef<HTMLDivElement>(null);
   const editor = useRef<CodeEditor>(undefined);
   const cursor = useSignal("");
@@ -54,6 +63,8 @@ export function TextFile({ frame, document, loaded, content, onFollow }: TextFil
   const isReadOnly = !content.isExact || !mayWrite();
   const draft = useMemo(() => (isReadOnly ? undefined : drafts.get(document.path)), [document]);
   const { isChanged, disk } = document;
+  const preview = useSignal<Preview | undefined>(undefined);
+  const isMarkdown = /\.(?:md|markdown)$/i.test(document.path);
   useEffect(() => {
     let isLeft = false;
     if (draft !== undefined) {
@@ -96,7 +107,18 @@ export function TextFile({ frame, document, loaded, content, onFollow }: TextFil
   // Another program has changed the file.
   useEffect(() => {
     if (!isChanged.value) editor.current?.reload(content.text);
+    if (preview.value !== undefined) preview.value = { ...preview.value, text: content.text };
   }, [content.text]);
+  const switchPreview = async (): Promise<void> => {
+    if (preview.value === undefined) {
+      const { MarkdownView } = await import("../markdown/markdown-view.tsx");
+      preview.value = { View: MarkdownView, text: editor.current?.text ?? content.text };
+      return;
+    }
+    preview.value = undefined;
+    // It can have the focus when it is visible.
+    setTimeout(() => editor.current?.focus());
+  };
   const onSave = async (): Promise<void> => {
     const { current } = editor;
     if (current === undefined || isReadOnly || isSaving.value) return;
@@ -105,9 +127,14 @@ export function TextFile({ frame, document, loaded, content, onFollow }: TextFil
     isSaving.value = false;
   };
   useLeaveQuestion(isChanged, document.path);
-  useCommands(() => [
-    { id: "files-save", title: "Save the file", group: "Files", keys: "Ctrl+S", run: () => void onSave() },
-  ]);
+  useCommands(() =>
+    inGroup("Files", [
+      { id: "files-save", title: "Save the file", keys: "Ctrl+S", run: () => void onSave() },
+      ...(isMarkdown
+        ? [{ id: "files-preview", title: "Preview", keys: "Alt+P", run: () => void switchPreview() }]
+        : []),
+    ]),
+  );
   return (
     <FilesFrame
       {...frame}
@@ -115,6 +142,16 @@ export function TextFile({ frame, document, loaded, content, onFollow }: TextFil
         <>
           {isChanged.value ? <Badge kind="accent">changed</Badge> : null}
           {isReadOnly ? <Badge kind="warn">read-only</Badge> : null}
+          {isMarkdown ? (
+            <Button
+              title="Preview (Alt P)"
+              pressed={preview.value !== undefined}
+              onClick={() => void switchPreview()}
+            >
+              Preview
+            </Button>
+          ) : null}
+          {onPicture === undefined || isChanged.value ? null : <Button onClick={onPicture}>Picture</Button>}
           {isChanged.value ? null : (
             <Button title="Show the end, and what is appended" onClick={onFollow}>
               Follow
@@ -158,7 +195,10 @@ export function TextFile({ frame, document, loaded, content, onFollow }: TextFil
         {disk.value === "same" ? null : (
           <DiskNote state={disk.value} onReload={() => void reload(document, () => editor.current)} />
         )}
-        <div class="files-editor" ref={parent} />
+        {preview.value === undefined ? null : (
+          <preview.value.View text={preview.value.text} path={document.path} />
+        )}
+        <div class="files-editor" ref={parent} hidden={preview.value !== undefined} />
       </div>
     </FilesFrame>
   );
