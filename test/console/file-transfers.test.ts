@@ -190,6 +190,51 @@ it("files and directories are dropped and chosen, over what is there only after 
   opened.expectClean();
 });
 
+it("a dropped directory whose files disappear meanwhile says which, and uploads the others", async () => {
+  const directory = await emptyDirectory("vanishing");
+  const tree = join(desktop, "vanishing");
+  await mkdir(join(tree, "deep"), { recursive: true });
+  for (const name of ["a", "deep/b", "deep/c"]) await writeFile(join(tree, name), name);
+  await mkdir(join(directory, "vanishing"));
+  await writeFile(join(directory, "vanishing/a"), "old");
+  await using files = await FilesPage.open(scene.browser, scene.server);
+  const { jobs, dialog, opened } = files;
+  await files.goto(directory);
+  await files.expectNames(["vanishing"]);
+  await files.drop([tree]);
+  await dialog.getByText("Replace a?").waitFor();
+  // Having been looked through, it is not listed any more.
+  await expect.poll(() => jobs.getByText("Read vanishing").count()).toBe(0);
+  await rm(join(tree, "deep/b"));
+  await files.press("Replace");
+  await jobs
+    .getByText(
+      /Upload 3 files: failed: 1 of \d failed: B cannot be read on this computer; check its permissions/i,
+    )
+    .waitFor();
+  expect(await readFile(join(directory, "vanishing/a"), "utf8")).toBe("a");
+  expect(await readdir(join(directory, "vanishing/deep"))).toEqual(["c"]);
+  opened.expectClean();
+});
+
+it("a file that misses the list does not take the place of the page", async () => {
+  const directory = await emptyDirectory("missed");
+  await writeFile(join(directory, "text.txt"), "text\n");
+  await writeFile(join(desktop, "missed"), "missed");
+  await using files = await FilesPage.open(scene.browser, scene.server);
+  const { page, opened } = files;
+  await files.goto(join(directory, "text.txt"));
+  await files.expectText("text\n");
+  const session = await page.context().newCDPSession(page);
+  const data = { items: [], files: [join(desktop, "missed")], dragOperationsMask: 1 };
+  for (const type of ["dragEnter", "dragOver", "drop"] as const)
+    await session.send("Input.dispatchDragEvent", { type, x: 900, y: 20, data });
+  await session.detach();
+  await files.expectText("text\n");
+  await files.at(join(directory, "text.txt"));
+  opened.expectClean();
+});
+
 /** A page whose connection goes through a relay that can be slowed down and cut. */
 async function openBehind(relay: Relay, directory: string): Promise<FilesPage> {
   const origin = originOf(relay);

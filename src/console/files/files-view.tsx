@@ -61,7 +61,15 @@ export default function FilesView({ path: address }: ViewProps) {
   const hasTree = stat !== undefined && stat.kind !== "directory" && showsTree.value && !isNarrow.value;
   return (
     <>
-      <div class="files-split">
+      <div
+        class="files-split"
+        onDragOver={(event) => {
+          if (event.defaultPrevented || event.dataTransfer === null) return;
+          // A file that misses the list would be opened in place of the page.
+          event.preventDefault();
+          event.dataTransfer.dropEffect = "none";
+        }}
+      >
         {hasTree ? <TreeView path={shownPath} /> : null}
         <Shown
           // The previous contents stay until the next ones are known.

@@ -6,16 +6,36 @@ import { attempt } from "../connection/attempt.ts";
 import { Icon } from "../ui/icon.tsx";
 import type { MenuItem } from "../ui/menu.tsx";
 import { visibleText } from "../../base/visible-text.ts";
+import { jobs } from "./jobs/job-queue.ts";
 import { upload } from "./jobs/upload.ts";
-import { chosenFiles, droppedFiles, type UploadSource } from "./jobs/upload-plan.ts";
+import { chosenFiles, type Dropped, droppedItems, type UploadSource } from "./jobs/upload-plan.ts";
 import { mayWrite } from "./reach.ts";
 
 function beginUpload(
   files: Files,
   directory: string,
-  source: UploadSource | Promise<UploadSource>,
+  read: () => UploadSource | Promise<UploadSource>,
 ): Promise<boolean> {
-  return attempt("The upload did not start", async () => upload(files, directory, await source));
+  return attempt("The upload did not start", async () => upload(files, directory, await read()));
+}
+
+/** Looks through dropped directories first, which can be stopped as well. */
+function uploadDropped(files: Files, directory: string, dropped: Dropped): void {
+  if (!dropped.hasDirectories) {
+    void beginUpload(files, directory, () => dropped.read(new AbortController().signal, () => {}));
+    return;
+  }
+  jobs.add(
+    `Read ${visibleText(dropped.title)}`,
+    async (job) => {
+      const source = await dropped.read(job.signal, (value) =>
+        job.report({ value, max: undefined, unit: "items" }),
+      );
+      // Its question need not be answered before other transfers go on.
+      void beginUpload(files, directory, () => source);
+    },
+    { isBrief: true },
+  );
 }
 
 export interface Uploads {
@@ -32,7 +52,8 @@ export function useUploads(files: Files, directory: string): Uploads {
   const onChange = (event: Event): void => {
     const field = event.currentTarget as HTMLInputElement;
     if (field.files === null) return;
-    void beginUpload(files, directory, chosenFiles(field.files));
+    const { files: chosen } = field;
+    void beginUpload(files, directory, () => chosenFiles(chosen));
     // Allows choosing the same files again.
     field.value = "";
   };
@@ -86,7 +107,7 @@ export function DropZone({ files, directory, children }: DropZoneProps) {
         isOver.value = false;
         if (!takes(event)) return;
         event.preventDefault();
-        void beginUpload(files, directory, droppedFiles(event.dataTransfer!));
+        uploadDropped(files, directory, droppedItems(event.dataTransfer!));
       }}
     >
       {children}

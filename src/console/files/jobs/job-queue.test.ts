@@ -94,3 +94,12 @@ test("items are worked on a few at a time, and the first failure stops the other
   await expect(eachOf([5, 6, 7, 8, 9], 1, signal, work)).rejects.toThrow("five");
   expect(done).toEqual([1, 2, 3, 4]);
 });
+
+test("a brief job leaves the list when it is done, and stays if it has failed", async () => {
+  const queue = new JobQueue(2);
+  queue.add("done", async () => {}, { isBrief: true });
+  const failed = queue.add("failed", async () => Promise.reject(new Error("full")), { isBrief: true });
+  await settle();
+  expect(queue.jobs.value).toEqual([failed]);
+  expect(states([failed])).toEqual(["failed"]);
+});

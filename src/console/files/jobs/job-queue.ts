@@ -14,6 +14,8 @@ export interface JobProgress {
 export class Job {
   readonly id: number;
   readonly title: string;
+  /** Not listed any more when it is done. */
+  readonly isBrief: boolean;
   readonly state = signal<JobState>("waiting");
   readonly progress = signal<JobProgress>({ value: 0, max: undefined, unit: "items" });
   /** Per second. */
@@ -23,9 +25,10 @@ export class Job {
   readonly #work: (job: Job) => Promise<void>;
   readonly #samples: { readonly atMs: number; readonly value: number }[] = [];
 
-  constructor(id: number, title: string, work: (job: Job) => Promise<void>) {
+  constructor(id: number, title: string, work: (job: Job) => Promise<void>, isBrief: boolean) {
     this.id = id;
     this.title = title;
+    this.isBrief = isBrief;
     this.#work = work;
   }
 
@@ -81,9 +84,9 @@ export class JobQueue {
     this.#atOnce = atOnce;
   }
 
-  add(title: string, work: (job: Job) => Promise<void>): Job {
+  add(title: string, work: (job: Job) => Promise<void>, { isBrief = false } = {}): Job {
     this.#lastId++;
-    const job = new Job(this.#lastId, title, work);
+    const job = new Job(this.#lastId, title, work, isBrief);
     const over = this.jobs.value.filter(({ isOver }) => isOver).slice(0, -MAX_ENDED);
     this.jobs.value = [...this.jobs.value.filter((other) => !over.includes(other)), job];
     this.#next();
@@ -102,6 +105,7 @@ export class JobQueue {
       this.#running++;
       void job.run().then(() => {
         this.#running--;
+        if (job.isBrief && job.state.value === "done") this.dismiss(job);
         this.#next();
       });
     }

@@ -1,10 +1,10 @@
-import type { Files, Host } from "../../../client/browser.ts";
+import { FileError, type Files, type Host } from "../../../client/browser.ts";
 import { confirm } from "../../ui/confirm.tsx";
 import { visibleText } from "../../../base/visible-text.ts";
 import { joinPath, nameOf } from "../../frame/paths.ts";
 import { FailedFiles } from "./failed-files.ts";
 import { eachOf, type Job, jobs } from "./job-queue.ts";
-import { type UploadSource, planUpload, type PlannedUpload, topNames } from "./upload-plan.ts";
+import { type UploadSource, planUpload, type PlannedUpload, topNames, unreadable } from "./upload-plan.ts";
 import { withHost } from "./with-host.ts";
 
 /** Small files wait for the server most of the time. */
@@ -42,7 +42,9 @@ async function run(job: Job, plan: PlannedUpload): Promise<void> {
     // The same in every session, so that the next one can continue.
     const part = partId();
     const write = (host: Host): Promise<void> =>
-      host.files.writeBlob(path, blob, { signal, onProgress, part });
+      host.files.writeBlob(path, blob, { signal, onProgress, part }).catch((error: unknown) => {
+        throw isLocal(error) ? localError(path, error) : error;
+      });
     await withHost(signal, write).catch((error: unknown) => {
       // An upload that was stopped between two sessions is removed in the next one.
       if (signal.aborted) withHost(new AbortController().signal, write).catch(() => {});
@@ -53,6 +55,16 @@ async function run(job: Job, plan: PlannedUpload): Promise<void> {
     report();
   });
   failed.throwIfAny();
+}
+
+/** Whether the browser could not read a file, for example because it was deleted in the meantime. */
+function isLocal(error: unknown): boolean {
+  return error instanceof DOMException && ["NotReadableError", "NotFoundError"].includes(error.name);
+}
+
+/** Like the server's errors about single files, it does not stop the others. */
+function localError(path: string, cause: unknown): FileError {
+  return new FileError("INVALID_INPUT", unreadable(nameOf(path), cause).message, { path, cause });
 }
 
 function partId(): string {
