@@ -9,12 +9,13 @@ import { writeLicenses } from "./write-licenses.mjs";
 
 const SOURCE = "src/console";
 const TARGET = "dist/console";
+const TARGETS = ["chrome123", "firefox120", "safari17.5"];
 const STAMP = `${TARGET}/.inputs`;
 /** What is loaded later by itself, but is the first thing that a person sees: it is fetched with the page. */
 const OPENING = ["process-table/processes-view.tsx"];
 /** The page, parts that it imports when it needs them, and the page of a fleet. All of them have the same frame. */
 const FRAMED =
-  /\/src\/console\/(?:main|[\w-]+\/(?:processes|terminals|files|rows|inspector|system)-view|files\/markdown\/markdown-view|start\/start-dialog|terminals\/terminal-pane|fleet\/fleet-page)\.tsx$/;
+  /\/src\/console\/(?:main|[\w-]+\/(?:processes|terminals|files|ports|rows|inspector|system)-view|files\/markdown\/markdown-view|start\/start-dialog|terminals\/terminal-pane|fleet\/fleet-page)\.tsx$/;
 /** What the page is made of, besides its packages, which the lock file pins. */
 const INPUTS = [SOURCE, "src/base", "src/client", "src/protocol", "src/rpc", "src/transport"];
 const INPUT_FILES = [
@@ -36,6 +37,24 @@ const wireTable = {
   },
 };
 
+/** Styles that a view imports: they come with its code, and after those of the page. */
+const lateStyles = {
+  name: "late-styles",
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /\.css$/ }, ({ path, kind, resolveDir }) =>
+      kind === "import-statement" ? { path: join(resolveDir, path), namespace: "late-styles" } : undefined,
+    );
+    onLoad({ filter: /.*/, namespace: "late-styles" }, async ({ path }) => {
+      const options = { bundle: true, minify: true, write: false, charset: "utf8", target: TARGETS };
+      const { outputFiles } = await build({ entryPoints: [path], ...options });
+      const text = JSON.stringify(outputFiles[0].text);
+      return {
+        contents: `const styles = new CSSStyleSheet(); styles.replaceSync(${text}); document.adoptedStyleSheets.push(styles);`,
+      };
+    });
+  },
+};
+
 /** Builds the page, unless it is there and nothing that it is made of has changed. */
 export async function buildConsole() {
   const digest = inputsDigest();
@@ -52,7 +71,7 @@ export async function buildConsole() {
     bundle: true,
     splitting: true,
     format: "esm",
-    target: ["chrome123", "firefox120", "safari17.5"],
+    target: TARGETS,
     jsx: "automatic",
     jsxImportSource: "preact",
     minify: true,
@@ -60,7 +79,7 @@ export async function buildConsole() {
     legalComments: "none",
     metafile: true,
     conditions: ["browser"],
-    plugins: [wireTable, frameInOnePiece],
+    plugins: [wireTable, frameInOnePiece, lateStyles],
     // The imports of the frame do nothing but say in which chunk it is.
     logOverride: { "ignored-bare-import": "silent" },
   });

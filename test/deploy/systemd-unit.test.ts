@@ -76,7 +76,10 @@ it("the unit of a relay reads its token table where it is changed, not a copy", 
   expect(text).not.toContain("LoadCredential=");
 });
 
-it.each([UNIT, RELAY])("a system call that %s refuses fails, rather than ending the program", async (unit) => {
-  // V8 calls pkey_alloc as it starts, which is in none of systemd's sets of ordinary calls.
-  expect(await readFile(unit, "utf8")).toMatch(/^SystemCallErrorNumber=EPERM$/m);
-});
+it.each([UNIT, RELAY])(
+  "a system call that %s refuses fails, rather than ending the program",
+  async (unit) => {
+    // V8 calls pkey_alloc as it starts, which is in none of systemd's sets of ordinary calls.
+    expect(await readFile(unit, "utf8")).toMatch(/^SystemCallErrorNumber=EPERM$/m);
+  },
+);

@@ -8,6 +8,7 @@ import { ViewFrame } from "../frame/view-frame.tsx";
 import { Button } from "../ui/button.tsx";
 import { EmptyState } from "../ui/empty-state.tsx";
 import { ErrorBox } from "../ui/error-box.tsx";
+import "./inspector.css";
 import { lastMethod } from "./forms.ts";
 import { HttpPane } from "./http/http-pane.tsx";
 import { MethodList } from "./method-list.tsx";
@@ -62,7 +63,7 @@ function Parts({ isMessages }: { readonly isMessages: boolean }) {
   const show = (): void => navigate(isMessages ? call : MESSAGES);
   useCommands(() => [{ id: "insp-messages", title, group: "Inspector", keys: "m", run: show }], [isMessages]);
   return (
-    <nav class="system-parts" aria-label="Parts of the inspector">
+    <nav class="view-parts" aria-label="Parts of the inspector">
       <a href={call} aria-current={isMessages ? undefined : "page"}>
         Call
       </a>

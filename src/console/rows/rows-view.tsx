@@ -1,5 +1,6 @@
 import { below } from "../frame/router.ts";
 import type { ViewProps } from "../frame/view.ts";
+import "./rows.css";
 import { JobList } from "./job-list.tsx";
 import { JobView } from "./job-view.tsx";
 

@@ -3,6 +3,7 @@ import { below } from "../frame/router.ts";
 import type { ViewProps } from "../frame/view.ts";
 import { ViewFrame } from "../frame/view-frame.tsx";
 import { EmptyState } from "../ui/empty-state.tsx";
+import "./system.css";
 import { AuditLines } from "./audit-lines.tsx";
 import { LimitTable } from "./limit-table.tsx";
 import { Metrics } from "./metrics.tsx";
@@ -30,7 +31,7 @@ export default function SystemView({ path }: ViewProps) {
     <ViewFrame
       title="System"
       actions={
-        <nav class="system-parts" aria-label="Parts of the system view">
+        <nav class="view-parts" aria-label="Parts of the system view">
           {PARTS.map((each) => (
             <a
               key={each.id}

@@ -34,7 +34,10 @@ const GROUP_MAY_READ = 0o040;
 const OTHERS_MAY_READ = 0o004;
 
 /** A server that does not own its key reads it through the file's group, so that root can own it. */
-export function isExposed({ mode, uid }: { readonly mode: number; readonly uid: number }, user?: number): boolean {
+export function isExposed(
+  { mode, uid }: { readonly mode: number; readonly uid: number },
+  user?: number,
+): boolean {
   return (mode & OTHERS_MAY_READ) !== 0 || ((mode & GROUP_MAY_READ) !== 0 && uid === user);
 }
 
