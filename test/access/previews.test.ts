@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { Agent, type IncomingMessage, request as httpRequest } from "node:http";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
@@ -424,6 +424,14 @@ it("with tokens, each user opens only its own ports, and a preview ends with its
     .filter(({ event }) => event === "tcp");
   expect(tcp[0]).toMatchObject({ host: "127.0.0.1", port });
   expect(lines.some((line) => line.includes('"preview"') && line.includes("ann"))).toBe(true);
+});
+
+it.runIf(process.getuid?.() === 0)("a server that runs things as another user opens that user's ports", async () => {
+  await using scene = await opened({ runAs: "games" });
+  expect((await scene.browser.get("/a")).json()).toMatchObject({ url: "/a" });
+  const { ports } = await scene.host.request("process/ports", null);
+  const owner = await stat(`/proc/${ports[0]!.pid}`);
+  expect([ports.length, owner.uid]).toEqual([1, 5]);
 });
 
 it("a console that browsers reach under another name opens no ports, and says what to do", async () => {
