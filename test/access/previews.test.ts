@@ -426,13 +426,16 @@ it("with tokens, each user opens only its own ports, and a preview ends with its
   expect(lines.some((line) => line.includes('"preview"') && line.includes("ann"))).toBe(true);
 });
 
-it.runIf(process.getuid?.() === 0)("a server that runs things as another user opens that user's ports", async () => {
-  await using scene = await opened({ runAs: "games" });
-  expect((await scene.browser.get("/a")).json()).toMatchObject({ url: "/a" });
-  const { ports } = await scene.host.request("process/ports", null);
-  const owner = await stat(`/proc/${ports[0]!.pid}`);
-  expect([ports.length, owner.uid]).toEqual([1, 5]);
-});
+it.runIf(process.getuid?.() === 0)(
+  "a server that runs things as another user opens that user's ports",
+  async () => {
+    await using scene = await opened({ runAs: "games" });
+    expect((await scene.browser.get("/a")).json()).toMatchObject({ url: "/a" });
+    const { ports } = await scene.host.request("process/ports", null);
+    const owner = await stat(`/proc/${ports[0]!.pid}`);
+    expect([ports.length, owner.uid]).toEqual([1, 5]);
+  },
+);
 
 it("a console that browsers reach under another name opens no ports, and says what to do", async () => {
   await using server = await serving({ publicUrls: ["wss://console.example"] });
