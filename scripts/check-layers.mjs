@@ -42,7 +42,16 @@ const ALLOWED = {
     "undici",
   ],
   native: ["base", "node:*", "koffi"],
-  capabilities: ["base", "native", "node:*", "@xterm/headless", "smol-toml", "undici", "yaml"],
+  capabilities: [
+    "base",
+    "native",
+    "node:*",
+    "@xterm/addon-unicode11",
+    "@xterm/headless",
+    "smol-toml",
+    "undici",
+    "yaml",
+  ],
   server: [
     "base",
     "protocol",

@@ -14,7 +14,7 @@ const LATE_PARTS = {
     "undici/lib/dispatcher/agent.js",
     "undici/lib/api/api-request.js",
   ],
-  "xterm-headless": ["@xterm/headless"],
+  "xterm-headless": ["@xterm/headless", "@xterm/addon-unicode11/lib/addon-unicode11.js"],
   yaml: ["yaml"],
 };
 /** The programs hold `ws`, which they need at once. In an ES module its `require` of Node's modules would fail. */

@@ -57,6 +57,16 @@ const RESIZE_BYTES = 4 * 1024;
 const UNUSED_STRINGS = [0, 1, 2, 4, 8, 10, 11, 12, 104, 110, 111, 112];
 const STATUS_REQUEST = { intermediates: "$", final: "q" };
 
+/** CommonJS modules that are seldom needed: 200 KB, and 50 KB of character widths. */
+async function loadLibrary() {
+  const [{ default: headless }, { default: widths }] = await Promise.all([
+    import("@xterm/headless"),
+    import("@xterm/addon-unicode11/lib/addon-unicode11.js"),
+  ]);
+  return { Terminal: headless.Terminal, Unicode11Addon: widths.Unicode11Addon };
+}
+
+type Library = Awaited<ReturnType<typeof loadLibrary>>;
 type Cells = ReturnType<typeof boundedGrid>;
 
 type Task =
@@ -66,7 +76,7 @@ type Task =
 
 /** A terminal emulator that processes its input in order, a little at a time. */
 export class Emulator {
-  readonly #headless: typeof import("@xterm/headless");
+  readonly #library: Library;
   readonly #tasks = new Fifo<Task>();
   readonly #progress: () => void;
   #terminal: Terminal;
@@ -79,13 +89,11 @@ export class Emulator {
 
   /** `progress` is called after every turn. */
   static async open(size: TerminalSize, progress: () => void): Promise<Emulator> {
-    // A CommonJS module of 200 KB that is seldom needed.
-    const { default: headless } = await import("@xterm/headless");
-    return new Emulator(headless, size, progress);
+    return new Emulator(await loadLibrary(), size, progress);
   }
 
-  private constructor(headless: typeof import("@xterm/headless"), size: TerminalSize, progress: () => void) {
-    this.#headless = headless;
+  private constructor(library: Library, size: TerminalSize, progress: () => void) {
+    this.#library = library;
     this.#progress = progress;
     this.#size = cells(size);
     this.#terminal = this.#blank(this.#size);
@@ -205,13 +213,16 @@ export class Emulator {
   }
 
   #blank(size: Cells): Terminal {
-    const terminal = new this.#headless.Terminal({
+    const terminal = new this.#library.Terminal({
       ...size,
       scrollback: 0,
       allowProposedApi: true,
       // It would log faults of programs to the console.
       logLevel: "off",
     });
+    // Without these, an emoji has the width of a letter, and the cursor is not where the program believes it to be.
+    terminal.loadAddon(new this.#library.Unicode11Addon());
+    terminal.unicode.activeVersion = "11";
     boundEmulator(terminal);
     const { _parser: parser } = coreOf(terminal)._inputHandler;
     for (const code of UNUSED_STRINGS) parser.clearOscHandler(code);

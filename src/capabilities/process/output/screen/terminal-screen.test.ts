@@ -194,6 +194,15 @@ test("a combining character without one before it takes a cell, also in what pai
   expect(viewer.terminal.buffer.active.getLine(0)!.translateToString(true)).toBe("some  words 漢 more");
 });
 
+test("an emoji is two columns wide, as programs count it, so the cursor is where they left it", async () => {
+  const output = new FakeOutput();
+  output.write("ünï😀漢字e\u0301x\u001b[3D");
+  const { paint } = await new TerminalScreen(output, () => SIZE).read({ paint: true });
+  const painted = Buffer.from(paint!).toString();
+  expect(painted).toContain("ünï😀漢字e\u0301x");
+  expect(painted).toContain("\u001b[1;9H");
+});
+
 /** Everything a program might write, by a seed. */
 function garbage(seed: number, length: number): Buffer {
   let state = seed;
