@@ -1,4 +1,4 @@
-import type { IBufferCell, Terminal } from "@xterm/headless";
+import type { IBufferCell, ITerminalAddon, Terminal } from "@xterm/headless";
 import { boundedGrid, boundEmulator, sliceBytes } from "../../../../base/emulator-bounds.ts";
 import { Fifo } from "../../../../base/fifo.ts";
 import type { TerminalSize } from "../../../../native/spawn.ts";
@@ -57,16 +57,19 @@ const RESIZE_BYTES = 4 * 1024;
 const UNUSED_STRINGS = [0, 1, 2, 4, 8, 10, 11, 12, 104, 110, 111, 112];
 const STATUS_REQUEST = { intermediates: "$", final: "q" };
 
-/** CommonJS modules that are seldom needed: 200 KB, and 50 KB of character widths. */
-async function loadLibrary() {
-  const [{ default: headless }, { default: widths }] = await Promise.all([
-    import("@xterm/headless"),
-    import("@xterm/addon-unicode11/lib/addon-unicode11.js"),
-  ]);
-  return { Terminal: headless.Terminal, Unicode11Addon: widths.Unicode11Addon };
+interface Library {
+  readonly Terminal: typeof Terminal;
+  readonly Unicode11Addon: new () => ITerminalAddon;
 }
 
-type Library = Awaited<ReturnType<typeof loadLibrary>>;
+/** CommonJS modules that are seldom needed: 200 KB, and 50 KB of character widths. */
+async function loadLibrary(): Promise<Library> {
+  const { default: headless } = await import("@xterm/headless");
+  // @ts-expect-error The path has no declarations: those of the package bring the names of the DOM into every file.
+  const { default: widths } = await import("@xterm/addon-unicode11/lib/addon-unicode11.js");
+  return { Terminal: headless.Terminal, Unicode11Addon: (widths as Library).Unicode11Addon };
+}
+
 type Cells = ReturnType<typeof boundedGrid>;
 
 type Task =
