@@ -16,8 +16,10 @@ test("a frame that arrives together with the answer to the upgrade is not lost",
 
   const webSocket = await dialRelay(url, { timeoutMs: 5_000, signal: AbortSignal.timeout(5_000) });
   const received = createDeferred<unknown>();
-  const closed = (): void => received.resolve("closed");
-  const carrier = new Carrier(webSocket, { frame: received.resolve, close: closed });
+  const carrier = new Carrier(webSocket, {
+    frame: (first) => received.resolve(first),
+    close: () => received.resolve("closed"),
+  });
 
   expect(await received.promise).toEqual(frame);
   carrier.destroy();
