@@ -37,7 +37,7 @@ const wireTable = {
   },
 };
 
-/** Styles that a view imports: they come with its code, and after those of the page. */
+/** Styles that a view imports, as a style sheet beside its code. */
 const lateStyles = {
   name: "late-styles",
   setup({ onResolve, onLoad }) {
@@ -49,7 +49,7 @@ const lateStyles = {
       const { outputFiles } = await build({ entryPoints: [path], ...options });
       const text = JSON.stringify(outputFiles[0].text);
       return {
-        contents: `const styles = new CSSStyleSheet(); styles.replaceSync(${text}); document.adoptedStyleSheets.push(styles);`,
+        contents: `const styles = new CSSStyleSheet(); styles.replaceSync(${text}); export default styles;`,
       };
     });
   },

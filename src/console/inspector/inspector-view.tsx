@@ -8,7 +8,7 @@ import { ViewFrame } from "../frame/view-frame.tsx";
 import { Button } from "../ui/button.tsx";
 import { EmptyState } from "../ui/empty-state.tsx";
 import { ErrorBox } from "../ui/error-box.tsx";
-import "./inspector.css";
+import styles from "./inspector.css";
 import { lastMethod } from "./forms.ts";
 import { HttpPane } from "./http/http-pane.tsx";
 import { MethodList } from "./method-list.tsx";
@@ -16,6 +16,8 @@ import { messageLog } from "./messages/message-log.ts";
 import { MessagesPane } from "./messages/messages-pane.tsx";
 import { RequestPane } from "./request-pane.tsx";
 import { loadWireTable, type WireMethod } from "./wire-table.ts";
+
+document.adoptedStyleSheets.push(styles);
 
 const MESSAGES = "/i/messages";
 let isWatched = false;

@@ -3,11 +3,13 @@ import { below } from "../frame/router.ts";
 import type { ViewProps } from "../frame/view.ts";
 import { ViewFrame } from "../frame/view-frame.tsx";
 import { EmptyState } from "../ui/empty-state.tsx";
-import "./system.css";
+import styles from "./system.css";
 import { AuditLines } from "./audit-lines.tsx";
 import { LimitTable } from "./limit-table.tsx";
 import { Metrics } from "./metrics.tsx";
 import { SessionTable } from "./session-table.tsx";
+
+document.adoptedStyleSheets.push(styles);
 
 const PARTS = [
   { id: "", title: "Sessions", Part: SessionTable },
