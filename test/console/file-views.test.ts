@@ -2,7 +2,7 @@ import { appendFile, mkdir, open, readFile, rename, writeFile } from "node:fs/pr
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import type { Page } from "playwright-core";
 import { expect, it } from "vitest";
 import { seriousFindings } from "./accessibility.ts";
@@ -280,6 +280,7 @@ npm start
   await page.keyboard.press("Alt+P");
   await preview.getByRole("heading", { name: "Changed" }).waitFor();
   await page.keyboard.press("Alt+P");
+  // The very next key is for the editor.
   await page.keyboard.press("Control+Z");
   await page.keyboard.press("Alt+P");
   await preview.getByRole("link", { name: "Top" }).click();
@@ -333,7 +334,13 @@ it("a tree stands beside files; it is used by keys as other trees, and not there
   // What other programs do shows by itself.
   await mkdir(join(directory, "src/new"));
   await item("new").waitFor();
-  await keyboard.press("Alt+T");
+  // The very next key is for the tree.
+  const roleAfterKey = await page.evaluate(() => {
+    const press = new KeyboardEvent("keydown", { key: "t", altKey: true, bubbles: true });
+    document.activeElement!.dispatchEvent(press);
+    return document.activeElement!.role;
+  });
+  expect(roleAfterKey).toBe("tree");
   await keyboard.press("ArrowLeft");
   await expect.poll(focused).toBe("deep");
   await keyboard.press("ArrowLeft");
@@ -355,8 +362,10 @@ it("a tree stands beside files; it is used by keys as other trees, and not there
   await files.expectText("// inner\n");
   await page.getByRole("button", { name: "Tree" }).click();
   await tree.waitFor({ state: "detached" });
-  await page.getByRole("button", { name: "Tree" }).click();
-  await tree.waitFor();
+  await keyboard.press("Alt+T");
+  await expect.poll(focused).toBe("inner.ts");
+  await keyboard.press("Home");
+  await expect.poll(focused).toBe(basename(directory));
   await page.setViewportSize(PHONE);
   await tree.waitFor({ state: "detached" });
   expect(await page.getByRole("button", { name: "Tree" }).count()).toBe(0);

@@ -151,8 +151,7 @@ function switchTree(): void {
 
 function goToTree(): void {
   showsTree.value = true;
-  // It is there when the page has been drawn.
-  setTimeout(focusTree);
+  focusTree();
 }
 
 function LargePictureNote() {

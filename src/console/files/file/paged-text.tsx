@@ -44,6 +44,7 @@ export function PagedText({ frame, document, encoding, isTail, onEdit }: PagedTe
   useEffect(() => {
     const leaving = new AbortController();
     const { signal } = leaving;
+    const focused = globalThis.document.activeElement;
     document.isPaged = true;
     void import("./code-editor.ts").then(({ CodeEditor }) => {
       if (signal.aborted || parent.current === null) return;
@@ -65,7 +66,8 @@ export function PagedText({ frame, document, encoding, isTail, onEdit }: PagedTe
         if (pager.isFollowing.value) follower.scrolled(made.scroller);
       };
       made.scroller.addEventListener("scroll", onScroll, { passive: true, signal });
-      if (!keepsFocus(globalThis.document.activeElement)) made.focus();
+      const { activeElement } = globalThis.document;
+      if (activeElement === focused && !keepsFocus(activeElement)) made.focus();
       isReady.value = true;
     });
     void (isTail ? pager.follow() : /\.log$/i.test(path) ? pager.toEnd() : pager.toStart());

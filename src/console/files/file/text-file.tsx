@@ -67,6 +67,7 @@ export function TextFile({ frame, document, loaded, content, onFollow, onPicture
   const isMarkdown = /\.(?:md|markdown)$/i.test(document.path);
   useEffect(() => {
     let isLeft = false;
+    const focused = globalThis.document.activeElement;
     if (draft !== undefined) {
       drafts.delete(document.path);
       document.continueFrom(draft.base);
@@ -88,7 +89,8 @@ export function TextFile({ frame, document, loaded, content, onFollow, onPicture
           cursor.value = `${line}:${column}`;
         },
       });
-      if (!keepsFocus(globalThis.document.activeElement)) editor.current.focus();
+      const { activeElement } = globalThis.document;
+      if (activeElement === focused && !keepsFocus(activeElement)) editor.current.focus();
     });
     return () => {
       isLeft = true;
@@ -116,9 +118,14 @@ export function TextFile({ frame, document, loaded, content, onFollow, onPicture
       return;
     }
     preview.value = undefined;
-    // It can have the focus when it is visible.
-    setTimeout(() => editor.current?.focus());
   };
+  const isPreviewed = preview.value !== undefined;
+  const wasPreviewed = useRef(false);
+  // Before the next key, which belongs to the editor.
+  useLayoutEffect(() => {
+    if (wasPreviewed.current && !isPreviewed) editor.current?.focus();
+    wasPreviewed.current = isPreviewed;
+  }, [isPreviewed]);
   const onSave = async (): Promise<void> => {
     const { current } = editor;
     if (current === undefined || isReadOnly || isSaving.value) return;
@@ -143,11 +150,7 @@ export function TextFile({ frame, document, loaded, content, onFollow, onPicture
           {isChanged.value ? <Badge kind="accent">changed</Badge> : null}
           {isReadOnly ? <Badge kind="warn">read-only</Badge> : null}
           {isMarkdown ? (
-            <Button
-              title="Preview (Alt P)"
-              pressed={preview.value !== undefined}
-              onClick={() => void switchPreview()}
-            >
+            <Button title="Preview (Alt P)" pressed={isPreviewed} onClick={() => void switchPreview()}>
               Preview
             </Button>
           ) : null}
@@ -198,7 +201,7 @@ export function TextFile({ frame, document, loaded, content, onFollow, onPicture
         {preview.value === undefined ? null : (
           <preview.value.View text={preview.value.text} path={document.path} />
         )}
-        <div class="files-editor" ref={parent} hidden={preview.value !== undefined} />
+        <div class="files-editor" ref={parent} hidden={isPreviewed} />
       </div>
     </FilesFrame>
   );

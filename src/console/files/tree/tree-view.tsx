@@ -35,7 +35,8 @@ export function TreeView({ path }: { readonly path: string }) {
     },
     [tree],
   );
-  useEffect(() => {
+  // Before the next key, which moves on from there.
+  useLayoutEffect(() => {
     tree.reveal(path);
     current.value = path;
   }, [tree, path]);
@@ -47,6 +48,7 @@ export function TreeView({ path }: { readonly path: string }) {
     const sizes = new ResizeObserver(measure);
     sizes.observe(shown);
     shown.addEventListener("scroll", measure, { passive: true });
+    if (isAwaited) focusTree();
     return () => {
       sizes.disconnect();
       shown.removeEventListener("scroll", measure);
@@ -110,9 +112,14 @@ export function TreeView({ path }: { readonly path: string }) {
   );
 }
 
-/** Moves the focus to the tree. */
+/** The focus is for the tree as soon as it is shown. */
+let isAwaited = false;
+
+/** Moves the focus to the tree, at once if it is shown: the next key belongs to it. */
 export function focusTree(): void {
-  document.getElementById(TREE_ID)?.focus();
+  const shown = document.getElementById(TREE_ID);
+  isAwaited = shown === null;
+  shown?.focus();
 }
 
 interface RowProps {
