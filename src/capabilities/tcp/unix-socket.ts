@@ -9,12 +9,15 @@ import {
   mkdtempSync,
   openSync,
   readlinkSync,
+  rmdirSync,
   rmSync,
   type Stats,
   unlinkSync,
 } from "node:fs";
 import { connect, type Server } from "node:net";
+import { basename } from "node:path";
 import { CapabilityError } from "../../base/errors.ts";
+import { resultOr } from "../../native/result-or.ts";
 import { withCleanUp } from "../files/clean-up.ts";
 import { fileError, invalidInput } from "../files/file-error.ts";
 import type { Location } from "../files/location.ts";
@@ -23,6 +26,7 @@ import { refuseEntryIn } from "../files/writing.ts";
 import { socketFailure, TcpConnection, whenConnected } from "./tcp-connection.ts";
 
 const O_PATH = 0o10000000;
+const OTHERS_MAY_USE = 0o077;
 
 /** Throws if a path must not be used, of which it gets the real one, without links. */
 type Check = (path: string) => void;
@@ -78,19 +82,52 @@ async function bind(server: Server, location: Location, check: Check): Promise<S
     return withOpen(directory, O_PATH | constants.O_DIRECTORY, async (fd, own) => {
       refuseEntryIn(location, fd);
       check(showPath(joinPath(readlinkSync(own), name)));
-      const privateDirectory = mkdtempSync(`${own}/.es-`);
-      try {
-        const first = `${privateDirectory}/s`;
+      return inPrivateDirectory(own, location.shown, async (first) => {
         server.listen({ path: first });
         await once(server, "listening");
         chmodSync(first, 0o600);
         linkSync(first, joinPath(own, name));
         return lstatSync(first);
-      } finally {
-        rmSync(privateDirectory, { recursive: true, force: true });
-      }
+      });
     });
   });
+}
+
+/**
+ * Works with a path in a new directory that only this user can change, and removes both. The directory is named by its
+ * descriptor, because the owner of the one around it can put a link in its place at any time.
+ */
+async function inPrivateDirectory<T>(
+  parent: string,
+  shown: string,
+  work: (path: string) => Promise<T>,
+): Promise<T> {
+  const directory = mkdtempSync(`${parent}/.es-`);
+  try {
+    return await withOpen(
+      directory,
+      O_PATH | constants.O_DIRECTORY | constants.O_NOFOLLOW,
+      async (fd, own) => {
+        const { uid, mode } = fstatSync(fd);
+        if (uid !== process.geteuid?.() || (mode & OTHERS_MAY_USE) !== 0)
+          throw new CapabilityError(
+            "PERMISSION_DENIED",
+            `cannot listen on ${shown}: another user interferes`,
+          );
+        // A server that closes removes what it has bound. By then the descriptor may stand for any directory, in which
+        // nothing has this name.
+        const path = `${own}/${basename(directory)}`;
+        try {
+          return await work(path);
+        } finally {
+          rmSync(path, { force: true });
+        }
+      },
+    );
+  } finally {
+    // It fails if another user has replaced it.
+    resultOr(undefined, () => rmdirSync(directory));
+  }
 }
 
 /** `own` is the path of what is open. */
