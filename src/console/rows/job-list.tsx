@@ -17,15 +17,9 @@ import { commandLine } from "../ui/command-line.ts";
 import { type DataColumn, DataTable } from "../ui/data-table.tsx";
 import { EmptyState } from "../ui/empty-state.tsx";
 import { Field, writeTo } from "../ui/field.tsx";
+import type { ServerJob } from "./job-start.ts";
 import { forgetLedger, recentLedgers } from "./known-jobs.ts";
-import {
-  canStartJobs,
-  canStop,
-  jobsFromElsewhere,
-  type ServerJob,
-  serverJobs,
-  stopJob,
-} from "./server-jobs.ts";
+import { canStartJobs, canStop, jobsFromElsewhere, serverJobs, stopJob } from "./server-jobs.ts";
 import { StartJob } from "./start-job.tsx";
 
 /** Jobs of the server, and ledgers that were opened before. */

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { faultsOfJob, jobArgv, jobOf, type JobStart, ledgerOf } from "./job-start.ts";
+import type { ListedProcess } from "../../client/browser.ts";
+import { faultsOfJob, jobArgv, jobOf, jobsOf, type JobStart, ledgerOf } from "./job-start.ts";
 
 const JOB: JobStart = {
   input: "/data/urls.csv",
@@ -50,4 +51,30 @@ test("what map would refuse has its words beside the field", () => {
   expect(found({ output: "" })).toEqual(["output"]);
   expect(found({ output: JOB.input })).toEqual(["output"]);
   expect(found({ atOnce: "0", retries: "-1", timeout: "--force" })).toEqual(["atOnce", "retries", "timeout"]);
+});
+
+/** The process of a job with the same results, or one whose arguments only look like it. */
+function processOf(owner: string, word: string, startedAtMs: number): ListedProcess {
+  const argv = jobArgv(PROGRAM, { ...JOB, command: [word] });
+  return { name: "rows-urls", owner, argv, startedAtMs } as ListedProcess;
+}
+
+test.each([
+  ["started later", 3],
+  ["started earlier", 1],
+])("a job of another owner that was %s does not take the place of the user's", (_, startedAtMs) => {
+  const own = processOf("name:ann", "own", 2);
+  const jobs = jobsOf([own, processOf("name:bob", "theirs", startedAtMs)], "name:ann");
+  expect(jobs).toEqual([expect.objectContaining({ listed: own, isOwn: true })]);
+});
+
+test("another owner's job is seen, but is not the user's to continue", () => {
+  const theirs = processOf("name:bob", "theirs", 1);
+  for (const principal of ["name:ann", undefined])
+    expect(jobsOf([theirs], principal)).toEqual([expect.objectContaining({ listed: theirs, isOwn: false })]);
+});
+
+test("of the user's jobs with the same results, the latest counts", () => {
+  const [first, second] = [processOf("name:ann", "first", 1), processOf("name:ann", "second", 2)];
+  expect(jobsOf([first, second], "name:ann")).toEqual([expect.objectContaining({ listed: second })]);
 });

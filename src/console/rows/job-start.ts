@@ -62,6 +62,35 @@ export function jobOf({ argv }: Pick<ListedProcess, "argv">): JobStart | undefin
   };
 }
 
+/** A job that was started in the console, with the process that runs it or has run it. */
+export interface ServerJob {
+  readonly listed: ListedProcess;
+  readonly start: JobStart;
+  readonly ledger: string;
+  /** Whether the user has started it. Others choose the command of theirs, which must not run with the user's rights. */
+  readonly isOwn: boolean;
+}
+
+/**
+ * The jobs of the listed processes, the latest first: one for each ledger, of which no other owner's takes the place of
+ * the user's.
+ */
+export function jobsOf(
+  processes: readonly ListedProcess[],
+  principal: string | undefined,
+): readonly ServerJob[] {
+  const jobs = new Map<string, ServerJob>();
+  for (const listed of processes.toSorted((one, other) => other.startedAtMs - one.startedAtMs)) {
+    const start = jobOf(listed);
+    if (start === undefined || listed.name === undefined) continue;
+    const ledger = ledgerOf(start);
+    const isOwn = listed.owner === principal;
+    const known = jobs.get(ledger);
+    if (known === undefined || (isOwn && !known.isOwn)) jobs.set(ledger, { listed, start, ledger, isOwn });
+  }
+  return [...jobs.values()];
+}
+
 /** Where a job records its progress. */
 export function ledgerOf({ output }: Pick<JobStart, "output">): string {
   return `${output}.ledger`;

@@ -16,15 +16,15 @@ import { Button } from "../ui/button.tsx";
 import { commandLine } from "../ui/command-line.ts";
 import { EmptyState } from "../ui/empty-state.tsx";
 import { ErrorBox } from "../ui/error-box.tsx";
-import type { JobMode } from "./job-start.ts";
+import type { JobMode, ServerJob } from "./job-start.ts";
 import { rememberLedger } from "./known-jobs.ts";
 import { countEnded, followLedger, type JobProgress, ROW_STATES } from "./ledger-reader.ts";
 import { RowTable } from "./row-table.tsx";
 import {
+  canContinue,
   canStartJobs,
   canStop,
   isRunning,
-  type ServerJob,
   serverJobs,
   startJob,
   stopJob,
@@ -112,7 +112,8 @@ function Actions({ path, job, progress }: ActionsProps) {
   const results =
     job?.start.output ?? (path.endsWith(".ledger") ? path.slice(0, -".ledger".length) : undefined);
   const isOver = job !== undefined && !isRunning(job) && canStartJobs(host);
-  const mode = isOver && progress !== undefined ? nextMode(progress) : undefined;
+  const mode =
+    job !== undefined && canContinue(host, job) && progress !== undefined ? nextMode(progress) : undefined;
   const start = async (next: JobMode): Promise<void> => {
     isBusy.value = true;
     await attempt("The job was not started", () => startJob(host, job!.start, next));

@@ -6,14 +6,7 @@ import { processList, refreshProcesses } from "../processes/process-list.ts";
 import { suggestName } from "../start/parse-command.ts";
 import { startKept } from "../start/start-kept.ts";
 import { confirm } from "../ui/confirm.tsx";
-import { jobArgv, type JobMode, jobOf, type JobStart, ledgerOf } from "./job-start.ts";
-
-/** A job that was started in the console, with the process that runs it or has run it. */
-export interface ServerJob {
-  readonly listed: ListedProcess;
-  readonly start: JobStart;
-  readonly ledger: string;
-}
+import { jobArgv, type JobMode, jobsOf, type JobStart, ledgerOf, type ServerJob } from "./job-start.ts";
 
 /** A job of which commands run on the server, started elsewhere. */
 export interface RunningJob {
@@ -25,16 +18,9 @@ function listedProcesses(): readonly ListedProcess[] {
   return (processList.rows.value ?? []).map(({ listed }) => listed);
 }
 
-/** The jobs of the server, the latest first; one for each ledger. */
+/** The jobs of the server, the latest first. */
 export function serverJobs(): readonly ServerJob[] {
-  const jobs = new Map<string, ServerJob>();
-  for (const listed of listedProcesses().toSorted((one, other) => other.startedAtMs - one.startedAtMs)) {
-    const start = jobOf(listed);
-    if (start === undefined || listed.name === undefined) continue;
-    const ledger = ledgerOf(start);
-    if (!jobs.has(ledger)) jobs.set(ledger, { listed, start, ledger });
-  }
-  return [...jobs.values()];
+  return jobsOf(listedProcesses(), serverLink.rights.value?.principal);
 }
 
 /** `rows.JOB.INDEX.ATTEMPT` */
@@ -59,6 +45,11 @@ export function isRunning({ listed }: ServerJob): boolean {
   return listed.state !== "closed";
 }
 
+/** Whether a job has ended and is the user's to continue. */
+export function canContinue(host: Host, job: ServerJob): boolean {
+  return job.isOwn && !isRunning(job) && canStartJobs(host);
+}
+
 /** Whether the user may stop a job, and there is something to stop. */
 export function canStop(job: ServerJob): boolean {
   return isRunning(job) && isControllable(job.listed);
@@ -68,7 +59,7 @@ export function canStop(job: ServerJob): boolean {
 export async function startJob(host: Host, start: JobStart, mode?: JobMode): Promise<void> {
   const before = serverJobs().find(({ ledger }) => ledger === ledgerOf(start));
   const taken = new Set(listedProcesses().map(({ name }) => name ?? ""));
-  const replaced = before !== undefined && !isRunning(before) ? before.listed.name : undefined;
+  const replaced = before?.isOwn === true && !isRunning(before) ? before.listed.name : undefined;
   await startKept(host, jobArgv(serverLink.program.value!, start, mode), {
     name: replaced ?? suggestName([`rows-${nameOf(start.input)}`], taken),
     replaces: replaced !== undefined,
