@@ -99,6 +99,15 @@ it("a Unix socket that a client listens on ends with it, and nothing stays behin
   expect(() => readFileSync(path)).toThrow("ENOENT");
 });
 
+it("a server that is closed leaves no socket of its clients behind, because its program may end at once", async () => {
+  const server = await serve({ environment });
+  await using host = await connect(server.url);
+  const path = join(directory, "new");
+  await host.listenUnix(path);
+  await server.close();
+  expect(() => readFileSync(path)).toThrow("ENOENT");
+});
+
 it("the audit log has listeners, what they accept, and Unix sockets", async () => {
   const file = join(directory, "audit.jsonl");
   const server = await serve({ environment, audit: { file } });

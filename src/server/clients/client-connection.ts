@@ -157,6 +157,8 @@ export class ClientConnection implements SessionHolder {
     this.#closing = true;
     this.#requests.clear();
     this.peer.close();
+    // The program may end before the connection has.
+    this.#abort?.abort();
   }
 
   notify<N extends NotificationName>(method: N, params: NotificationParams<N>): void {
