@@ -4,6 +4,7 @@ import { MachineUsage } from "../../capabilities/process/usage/machine-usage.ts"
 import { FULL_RIGHTS, type Rights } from "../access/rights.ts";
 import type { ProcessEntry } from "../sessions/process-table.ts";
 import type { Session } from "../sessions/session.ts";
+import { processExtensionHandlers } from "./process-extension-handlers.ts";
 import { listPorts } from "./list-ports.ts";
 
 const machine = new MachineUsage(new Map());
@@ -67,4 +68,20 @@ it("a program that listens on very many ports does not make the list endless", a
   const many = Array.from({ length: 5_000 }, (_, index) => local(index + 1));
   const sockets = socketsOf({ 10: many });
   expect(await listPorts(client, { sessions, kept, machine, sockets })).toHaveLength(1_024);
+});
+
+it("requests that come at once share a list, so that a client with long ones does not hold up others", async () => {
+  let lists = 0;
+  const counted = {
+    withinReachOf: () => {
+      lists += 1;
+      return [][Symbol.iterator]();
+    },
+  };
+  const handlers = processExtensionHandlers({ sessions: counted, kept, allowServerScope: false } as never);
+  const asking = { ...client, signal: new AbortController().signal } as never;
+  const answers = Array.from({ length: 100 }, () => handlers["process/ports"](asking));
+  await Promise.all(answers.map(({ promise }) => promise));
+  expect(lists).toBeGreaterThan(0);
+  expect(lists).toBeLessThanOrEqual(2);
 });

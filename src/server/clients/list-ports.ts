@@ -36,11 +36,13 @@ export async function listPorts(
     if (modeFor(client, owner, entry) === "control") add(entry, { processId: name, own: false, name, owner });
   const ports = new Map<string, ListeningPort>();
   await inSlices(members, ({ pid, started }) => {
+    // Read once for a process: it may listen on thousands of ports.
+    let program: string | undefined;
     for (const { port, host } of sockets.of(pid)) {
       const key = `${port} ${started.owner ?? ""} ${started.processId}`;
       const known = ports.get(key);
       if (known === undefined ? ports.size < MAX_PORTS : known.host === "::1" && host !== "::1")
-        ports.set(key, { port, host, pid, program: programName(pid), ...started });
+        ports.set(key, { port, host, pid, program: (program ??= programName(pid)), ...started });
     }
   });
   return Array.from(ports.values()).toSorted((one, other) => one.port - other.port);

@@ -13,6 +13,8 @@ import type { ClientConnection } from "./client-connection.ts";
 import { known, visible, whenStarted } from "./known-process.ts";
 import { refusal } from "../wire/refusals.ts";
 import { waitForProcess } from "../sessions/wait-for-process.ts";
+import { perClient } from "../wire/per-client.ts";
+import { sharedCalls } from "../wire/shared-calls.ts";
 import { listPorts, type PortSources } from "./list-ports.ts";
 import { listProcesses, type ListSources, partAfter, wireSize } from "./list-processes.ts";
 
@@ -30,6 +32,14 @@ export interface ProcessExtensionOptions extends Omit<ListSources, "machine" | "
 export function processExtensionHandlers({ sessions, kept, allowServerScope }: ProcessExtensionOptions) {
   const meter = usageMeter();
   const listening = new Meter(readListeningSockets);
+  // A list may be long, and a client may ask many times at once.
+  const portsOf = perClient((client: ClientConnection) =>
+    sharedCalls(async () => {
+      const [machine, sockets] = await Promise.all([meter.measure(), listening.measure()]);
+      if (machine === undefined || sockets === undefined) throw osError(ERRNO.EMFILE);
+      return listPorts(client, { sessions, kept, machine, sockets });
+    }),
+  );
   return {
     "process/flow": (client, { processId, paused }) =>
       whenStarted(client.session, processId, () => {
@@ -83,12 +93,7 @@ export function processExtensionHandlers({ sessions, kept, allowServerScope }: P
     },
 
     "process/ports": (client) =>
-      new DeferredAnswer(
-        Promise.all([meter.measure(), listening.measure()]).then(async ([machine, sockets]) => {
-          if (machine === undefined || sockets === undefined) throw osError(ERRNO.EMFILE);
-          return { ports: await listPorts(client, { sessions, kept, machine, sockets }) };
-        }),
-      ),
+      new DeferredAnswer(portsOf(client)().then((ports) => new LazyAnswer(() => ({ ports })))),
 
     "process/times": (client, { processId, fromSeq }) =>
       whenStarted(client.session, processId, () =>
