@@ -37,6 +37,24 @@ const wireTable = {
   },
 };
 
+/** Languages that people rarely edit on a server: together they would be 80 kB. Their text has no highlighting. */
+const RARE_LANGUAGES = `
+  apl asciiarmor asn1 asterisk brainfuck cobol coffeescript cypher dylan ebnf ecl eiffel factor fcl forth gas
+  gherkin haxe idl livescript mathematica mbox mirc modelica mscgen mumps nsis ntriples octave oz pig pug q sas
+  sieve smalltalk solr sparql spreadsheet stylus textile tiddlywiki tiki troff ttcn-cfg ttcn turtle vb vbscript
+  velocity verilog vhdl webidl xquery yacas z80
+`;
+const withoutRareLanguages = {
+  name: "without-rare-languages",
+  setup({ onLoad, onResolve }) {
+    const filter = new RegExp(
+      `^@codemirror/legacy-modes/mode/(?:${RARE_LANGUAGES.trim().split(/\s+/).join("|")})$`,
+    );
+    onResolve({ filter }, () => ({ path: "rare", namespace: "rare-languages" }));
+    onLoad({ filter: /^/, namespace: "rare-languages" }, () => ({ contents: "export {};" }));
+  },
+};
+
 /** Styles that a view imports, as a style sheet beside its code. */
 const lateStyles = {
   name: "late-styles",
@@ -79,7 +97,7 @@ export async function buildConsole() {
     legalComments: "none",
     metafile: true,
     conditions: ["browser"],
-    plugins: [wireTable, frameInOnePiece, lateStyles],
+    plugins: [wireTable, frameInOnePiece, lateStyles, withoutRareLanguages],
     // The imports of the frame do nothing but say in which chunk it is.
     logOverride: { "ignored-bare-import": "silent" },
   });
