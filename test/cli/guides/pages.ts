@@ -193,6 +193,7 @@ export const PAGES: Readonly<Record<string, Page>> = {
         },
         stays: /wss:\/\//,
       },
+      { prints: /^ok +address[^]*^ok +certificate[^]*^ok +file/m },
     ],
   },
   "docs/guide/recipes.md": {

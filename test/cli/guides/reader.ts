@@ -61,6 +61,8 @@ export class Reader implements AsyncDisposable {
     using authority = createAuthority();
     const issued = authority.issue("machine", {
       names: [...NAMES.map((name) => `DNS:${name}`), "IP:127.0.0.1"].join(),
+      // `doctor` tells readers to renew one that expires soon.
+      days: 30,
     });
     await this.do(`mkdir -p ${directory}`);
     for (const [from, to] of [
