@@ -105,13 +105,13 @@ describe.each<ServerKind>(["ours", "codex"])(
       );
       const used = relay.proxy.used.client;
       relay.proxy.disturb("executor", "cut");
-      // A client whose request to the registry breaks off while the relay dies does not ask again.
+      // A client whose request to the registry breaks off, or is refused, while the relay is down does not ask again.
       await pollUntil(
         () => relay.proxy.used.client > used && relay.proxy.isBusy("client"),
         DEADLINE_MS,
         () => "the client's new stream",
       );
-      await restart(200);
+      await relay.replace();
       expect(await counting).toEqual({
         text: lines(1, 40),
         last: expect.stringContaining("exited with code 7") as string,

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import net, { type AddressInfo } from "node:net";
+import { createDeferred, type Deferred } from "../../src/base/deferred.ts";
 
 /** Who is at the other end of a connection to a relay: its first line says so. */
 export type Leg = "executor" | "client" | "registry";
@@ -50,6 +51,8 @@ export class LegProxy implements AsyncDisposable {
   #port = 0;
   readonly #captures: boolean;
   readonly #pairs = new Set<Pair>();
+  /** While connections wait. */
+  #isBack: Deferred<void> | undefined;
   readonly #listener = net.createServer({ allowHalfOpen: true }, (near) => this.#admit(near));
 
   private constructor(relayPort: number, captures: boolean) {
@@ -66,6 +69,16 @@ export class LegProxy implements AsyncDisposable {
     this.#listener.listen(this.#port, "127.0.0.1");
     await once(this.#listener, "listening");
     this.#port = (this.#listener.address() as AddressInfo).port;
+  }
+
+  /** Keeps new connections waiting, as a proxy does that asks again until its program is back. */
+  hold(): void {
+    this.#isBack ??= createDeferred();
+  }
+
+  release(): void {
+    this.#isBack?.resolve();
+    this.#isBack = undefined;
   }
 
   /** Refuses connections, as the system does where no program listens. */
@@ -111,17 +124,22 @@ export class LegProxy implements AsyncDisposable {
     near.on("error", () => {});
     near.once("data", (first: Buffer) => {
       near.pause();
-      const far = net.connect({ host: "127.0.0.1", port: this.#relayPort, allowHalfOpen: true });
-      const passage = { leg: legOf(first), toRelay: [], fromRelay: [] };
-      const pair: Pair = { near, far, passage, state: "passing", bytes: 0 };
-      if (this.#captures) this.passages.push(passage);
-      this.#pairs.add(pair);
-      far.once("close", () => this.#pairs.delete(pair));
-      this.#carry(pair, far, near, passage.fromRelay);
-      this.#carry(pair, near, far, passage.toRelay);
-      near.unshift(first);
-      near.resume();
+      if (this.#isBack === undefined) this.#join(near, first);
+      else void this.#isBack.promise.then(() => near.destroyed || this.#join(near, first));
     });
+  }
+
+  #join(near: net.Socket, first: Buffer): void {
+    const far = net.connect({ host: "127.0.0.1", port: this.#relayPort, allowHalfOpen: true });
+    const passage = { leg: legOf(first), toRelay: [], fromRelay: [] };
+    const pair: Pair = { near, far, passage, state: "passing", bytes: 0 };
+    if (this.#captures) this.passages.push(passage);
+    this.#pairs.add(pair);
+    far.once("close", () => this.#pairs.delete(pair));
+    this.#carry(pair, far, near, passage.fromRelay);
+    this.#carry(pair, near, far, passage.toRelay);
+    near.unshift(first);
+    near.resume();
   }
 
   /** An end is passed on like a byte, as long as bytes are. */

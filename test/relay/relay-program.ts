@@ -90,6 +90,14 @@ export class RelayProgram implements AsyncDisposable {
     return this.#program.stop("SIGKILL");
   }
 
+  /** Ends it in the same way, and starts it again, while whoever comes has to wait. */
+  async replace(): Promise<void> {
+    this.proxy.hold();
+    await this.#program.stop("SIGKILL");
+    await this.#launch();
+    this.proxy.release();
+  }
+
   /** Starts an executor, and waits until clients can reach it. */
   async executor(
     kind: ServerKind,
