@@ -1,49 +1,32 @@
-import { createHash } from "node:crypto";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { launchChromium } from "../fixtures/launch-chromium.ts";
-import { ConsolePage } from "./console-page.ts";
-import { ConsoleServer } from "./console-server.ts";
 import { FilesPage } from "./files-page.ts";
+import { TokenConsole } from "./token-console.ts";
 
 const TOKENS = { reader: "a-token-that-reads-files", writer: "a-token-that-writes-files" };
 
-let browser: Browser;
-let server: ConsoleServer;
+let users: TokenConsole;
 let shared: string;
 
 beforeAll(async () => {
-  shared = await mkdtemp("/var/tmp/exec-server-shared-");
-  await mkdir(join(shared, "one"));
-  await mkdir(join(shared, "two"));
-  await writeFile(join(shared, "one/text.txt"), "text\n");
-  await writeFile(join(shared, "two/other.txt"), "other\n");
-  const roots = JSON.stringify([join(shared, "one"), join(shared, "two")]);
-  const table = Object.entries(TOKENS).map(([name, token]) => {
-    const sha256 = createHash("sha256").update(token).digest("hex");
-    const rights = `preset = "files"\nroots = ${roots}\nread_only = ${name === "reader"}\n`;
-    return `[[token]]\nname = "${name}"\nsha256 = "${sha256}"\n${rights}`;
+  users = await TokenConsole.open(TOKENS, async (directory) => {
+    for (const name of ["one", "two"]) await mkdir(join(directory, name));
+    await writeFile(join(directory, "one/text.txt"), "text\n");
+    await writeFile(join(directory, "two/other.txt"), "other\n");
+    const roots = JSON.stringify([join(directory, "one"), join(directory, "two")]);
+    const writer = `preset = "files"\nroots = ${roots}`;
+    return { reader: `${writer}\nread_only = true`, writer };
   });
-  const path = join(shared, "tokens.toml");
-  await writeFile(path, table.join("\n"), { mode: 0o600 });
-  const args = ["--ws-auth", "token-table", "--ws-token-table", path];
-  [browser, server] = await Promise.all([launchChromium(), ConsoleServer.start({ args })]);
+  ({ shared } = users);
 });
 
-afterAll(async () => {
-  await Promise.all([browser?.close(), server?.[Symbol.asyncDispose]()]);
-  await rm(shared, { recursive: true, force: true });
-});
+afterAll(async () => users?.[Symbol.asyncDispose]());
 
 async function openWith(token: string): Promise<FilesPage> {
-  const opened = await ConsolePage.open(browser, server.origin);
-  await opened.page.getByLabel("Token").fill(token);
-  await opened.page.keyboard.press("Enter");
-  await opened.ready();
+  const opened = await users.signIn(token);
   await opened.page.getByRole("link", { name: "Files" }).click();
-  return new FilesPage(opened, server.origin);
+  return new FilesPage(opened, users.server.origin);
 }
 
 /** What the page offers to do with a file and its directory. */

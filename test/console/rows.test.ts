@@ -3,17 +3,9 @@ import { join } from "node:path";
 import type { Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { Host, ListedProcess } from "../../src/client/browser.ts";
-import { seriousFindings } from "./accessibility.ts";
+import { expectUsable } from "./accessibility.ts";
 import type { ConsolePage } from "./console-page.ts";
 import { useConsole } from "./console-scene.ts";
-
-const LOOKS = [
-  { colorScheme: "light", width: 1440, height: 900 },
-  { colorScheme: "dark", width: 1440, height: 900 },
-  { colorScheme: "dark", width: 390, height: 844 },
-] as const;
-/** SCREENSHOTS=DIRECTORY writes pictures of every state there. */
-const pictures = process.env["SCREENSHOTS"];
 
 const scene = useConsole();
 let host: Host;
@@ -29,21 +21,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await host?.close();
 });
-
-/** Usable in both themes and on a phone. */
-async function expectSound(what: string): Promise<void> {
-  for (const { colorScheme, ...size } of LOOKS) {
-    await page.emulateMedia({ colorScheme });
-    await page.setViewportSize(size);
-    const where = `${what} ${colorScheme} ${size.width}`;
-    expect(await seriousFindings(page), where).toEqual([]);
-    const width = await page.evaluate(() => document.documentElement.scrollWidth);
-    expect(width, where).toBeLessThanOrEqual(size.width);
-    if (pictures !== undefined) await page.screenshot({ path: join(pictures, `${where}.png`) });
-  }
-  await page.setViewportSize(LOOKS[0]);
-  await page.emulateMedia({ colorScheme: "light" });
-}
 
 async function fileOf(name: string, rows: number): Promise<string> {
   const path = join(scene.server.workDirectory, name);
@@ -87,7 +64,7 @@ it("a job is started in a dialog, and its rows are listed with their results", a
     "Rows at once": "2",
   });
   expect(await dialog.getByLabel("What is run").innerText()).toMatch(/exec-server\s+map\s.*--shell/s);
-  await expectSound("dialog");
+  await expectUsable(page, "dialog");
   await submit();
   await expect.poll(() => bar().getAttribute("aria-valuenow")).toBe("6");
   await page.locator(".rows-head").getByText("exited").waitFor();
@@ -95,7 +72,7 @@ it("a job is started in a dialog, and its rows are listed with their results", a
   expect(await rows().locator(".row").allInnerTexts()).toEqual(["3", "1", "2", "4", "5", "6"]);
   expect(await rows().nth(5).locator(".result").innerText()).toBe("square 36");
   expect(await rows().nth(0).locator(".result").innerText()).toMatch(/status 1/);
-  await expectSound("job");
+  await expectUsable(page, "job");
 });
 
 it("rows are filtered, sorted and shown in full", async () => {
@@ -110,7 +87,7 @@ it("rows are filtered, sorted and shown in full", async () => {
   await page.keyboard.press("Enter");
   const details = page.getByRole("dialog", { name: "Row 6" });
   await details.getByText("square 36").waitFor();
-  await expectSound("row");
+  await expectUsable(page, "row");
   await page.keyboard.press("Escape");
   await page.getByLabel("Filter the rows").fill("nothing has this");
   await page.getByText("No row matches the filter.").waitFor();
@@ -126,7 +103,7 @@ it("rows that failed are run again, and the job is listed", async () => {
   await page.goto(`${scene.server.origin}/r`);
   const job = page.locator("tr", { hasText: "numbers.csv" });
   await job.getByText("exited").waitFor();
-  await expectSound("jobs");
+  await expectUsable(page, "jobs");
   await job.getByRole("link", { name: "numbers.csv" }).click();
   await bar().waitFor();
 });
@@ -144,7 +121,7 @@ it("a job keeps running without the page, is stopped gracefully, and resumed", a
   await expect.poll(() => bar().getAttribute("aria-valuenow")).toBe("3");
   await page.reload();
   await expect.poll(() => bar().getAttribute("aria-valuenow")).toBe("3");
-  await expectSound("running");
+  await expectUsable(page, "running");
   await page.getByRole("button", { name: "Stop" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Stop" }).click();
   await page.locator(".rows-head").getByText("SIGINT").waitFor();
@@ -169,7 +146,7 @@ it("what map refuses is shown, and what is done about it", async () => {
   await fill({ Rows: input, "Command for each row": "echo {m}" });
   await submit();
   await expect.poll(() => page.getByRole("alert").innerText()).toMatch(/\bm\b.*column|column.*\bm\b/);
-  await expectSound("refused");
+  await expectUsable(page, "refused");
   await page.getByRole("button", { name: "Start again…" }).click();
   await fill({ "Command for each row": "echo {n}" });
   await submit();

@@ -4,16 +4,11 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { connect } from "../../src/client/host/connect.ts";
 import type { Host } from "../../src/client/host/host.ts";
-import { seriousFindings } from "./accessibility.ts";
+import { expectUsable } from "./accessibility.ts";
 import { ConsolePage } from "./console-page.ts";
 import { useConsole } from "./console-scene.ts";
 import { HIDDEN, MARKUP, TURNED } from "./hostile-payload.ts";
 
-const LOOKS = [
-  { colorScheme: "light", width: 1440, height: 900 },
-  { colorScheme: "dark", width: 1440, height: 900 },
-  { colorScheme: "dark", width: 390, height: 844 },
-] as const;
 /** Markup that would do harm, and a mark that turns what follows. */
 const ODD = `${MARKUP[0]}${TURNED}dlo`;
 const ODD_SHOWN = String.raw`${MARKUP[0]}\u202edlo`;
@@ -43,15 +38,7 @@ async function visit(path: string): Promise<void> {
 
 /** What is shown is text, readable in both themes and on a phone, and nothing that was in it has happened. */
 async function expectSound(what: string): Promise<void> {
-  for (const { colorScheme, ...size } of LOOKS) {
-    await page.emulateMedia({ colorScheme });
-    await page.setViewportSize(size);
-    const where = `${what} ${colorScheme} ${size.width}`;
-    expect(await seriousFindings(page), where).toEqual([]);
-    const width = await page.evaluate(() => document.documentElement.scrollWidth);
-    expect(width, where).toBeLessThanOrEqual(size.width);
-  }
-  await page.setViewportSize(LOOKS[0]);
+  await expectUsable(page, what);
   const seen = await page.evaluate(() => ({
     harmed: "harmed" in window,
     made: document.querySelectorAll("img, script:not([src]), [onerror]").length,

@@ -1,13 +1,14 @@
 import { useComputed, useSignal } from "@preact/signals";
 import { useRef } from "preact/hooks";
 import { resultsPath } from "../../base/results-path.ts";
-import { visibleText } from "../../base/visible-text.ts";
 import { describeError } from "../connection/describe-error.ts";
 import { useHost } from "../connection/use-host.ts";
 import { pathFromUri } from "../frame/paths.ts";
 import { parseCommand } from "../start/parse-command.ts";
 import { Button } from "../ui/button.tsx";
 import { commandLine } from "../ui/command-line.ts";
+import { ArgumentList } from "../ui/argument-list.tsx";
+import { Choice } from "../ui/choice.tsx";
 import { Dialog } from "../ui/dialog.tsx";
 import { ErrorBox } from "../ui/error-box.tsx";
 import { CODE_INPUT, Field } from "../ui/field.tsx";
@@ -121,23 +122,10 @@ export function StartJob({ wishes, onStarted, onClose }: StartJobProps) {
           <Field label="Results" error={faults.value.output}>
             {input("output", "output", { placeholder: resultsPath(texts.value.input) })}
           </Field>
-          <label class="start-choice">
-            <input
-              type="checkbox"
-              checked={replaces.value}
-              onChange={(event) => {
-                replaces.value = event.currentTarget.checked;
-              }}
-            />
+          <Choice checked={replaces.value} onChange={(checked) => (replaces.value = checked)}>
             Replace the results of an earlier job
-          </label>
-          <div class="start-words" role="group" aria-label="What is run">
-            {jobArgv(["exec-server"], job.value, replaces.value ? "--force" : undefined).map(
-              (word, index) => (
-                <code key={index}>{word === "" ? "''" : visibleText(word)}</code>
-              ),
-            )}
-          </div>
+          </Choice>
+          <ArgumentList argv={jobArgv(["exec-server"], job.value, replaces.value ? "--force" : undefined)} />
           {failure.value === undefined ? null : <ErrorBox {...describeError(failure.value)} />}
         </div>
         <footer class="dialog-actions">

@@ -9,6 +9,8 @@ import { processList, refreshProcesses, useProcessList } from "../processes/proc
 import { navigate } from "../frame/router.ts";
 import { Button } from "../ui/button.tsx";
 import { commandLine } from "../ui/command-line.ts";
+import { ArgumentList } from "../ui/argument-list.tsx";
+import { Choice } from "../ui/choice.tsx";
 import { Dialog } from "../ui/dialog.tsx";
 import { ErrorBox } from "../ui/error-box.tsx";
 import { Field, writeTo } from "../ui/field.tsx";
@@ -145,30 +147,19 @@ export function StartDialog({ wishes, onClose }: StartDialogProps) {
             onChoose={choose}
           />
           <div class="start-argv">
-            <label class="start-choice">
-              <input
-                type="checkbox"
-                checked={inShell.value}
-                onChange={(event) => {
-                  usesShell.value = event.currentTarget.checked;
-                }}
-              />
+            <Choice checked={inShell.value} onChange={(checked) => (usesShell.value = checked)}>
               Run in a shell
               {usesShell.value === undefined && parsed.value.shellPart !== undefined ? (
                 <span class="hint">because of {visibleText(parsed.value.shellPart)}</span>
               ) : null}
-            </label>
-            <div class="start-words" role="group" aria-label="What is run">
-              {argv.value.map((word, index) => (
-                <code key={index}>{word === "" ? "''" : visibleText(word)}</code>
-              ))}
-            </div>
+            </Choice>
+            <ArgumentList argv={argv.value} />
           </div>
           <div class="start-pair">
             <fieldset>
               <legend>Runs</legend>
               {[false, true].map((onTerminal) => (
-                <label key={String(onTerminal)} class="start-choice">
+                <label key={String(onTerminal)} class="choice">
                   <input
                     type="radio"
                     name="kind"
@@ -178,17 +169,13 @@ export function StartDialog({ wishes, onClose }: StartDialogProps) {
                   {onTerminal ? "On a terminal" : "With pipes"}
                 </label>
               ))}
-              <label class="start-choice">
-                <input
-                  type="checkbox"
-                  disabled={isTerminal.value}
-                  checked={isTerminal.value || takesInput.value}
-                  onChange={(event) => {
-                    takesInput.value = event.currentTarget.checked;
-                  }}
-                />
+              <Choice
+                disabled={isTerminal.value}
+                checked={isTerminal.value || takesInput.value}
+                onChange={(checked) => (takesInput.value = checked)}
+              >
                 Accept input
-              </label>
+              </Choice>
             </fieldset>
             <Field
               label="Name"
