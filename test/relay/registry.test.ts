@@ -31,6 +31,13 @@ async function post(
   return { status: response.status, json: (await response.json()) as Answer };
 }
 
+test("an answer ends its connection: nobody asks on a kept one that a restart is about to end", async () => {
+  const response = await fetch(`${relay.base}/environments`, {
+    headers: { authorization: `Bearer ${EXECUTOR_TOKEN}` },
+  });
+  expect(response.headers.get("connection")).toBe("close");
+});
+
 describe("the registry refuses", () => {
   test("a token that it does not know, without reading the request", async () => {
     expect(await post("connect", "rubbish", "stranger")).toMatchObject({ status: 401 });

@@ -242,7 +242,15 @@ function sendText(response: ServerResponse, status: number, text: string): void 
   send(response, status, "text/plain; version=0.0.4; charset=utf-8", text);
 }
 
+/**
+ * A connection carries one request. Codex's client asks only once when it has lost its executor, and would lose its
+ * session if it asked on a kept connection that ends at that moment, as all do when a relay is restarted.
+ */
 function send(response: ServerResponse, status: number, type: string, text: string): void {
-  response.writeHead(status, { "content-type": type, "content-length": Buffer.byteLength(text) });
+  response.writeHead(status, {
+    "content-type": type,
+    "content-length": Buffer.byteLength(text),
+    connection: "close",
+  });
   response.end(text);
 }
