@@ -81,6 +81,8 @@ export class ConsolePage implements AsyncDisposable {
     this.#expected = expected;
     this.#witness = new PageWitness(page);
     openPages.add(this);
+    // Those that a suite shares end with its browser, and have nothing to say to the next one.
+    context.once("close", () => openPages.delete(this));
     const note = (problem: string): void => {
       this.#problems.push(problem);
       this.#witness.note(problem);
