@@ -64,6 +64,23 @@ test("--url stdio is a server of its own, in the command's directory and environ
   expect(refused).toMatchObject({ status: 2, stderr: expect.stringContaining("--token-file") });
 });
 
+test("Ctrl-C reaches the command, and not its server of --url stdio, which would end the rows before they are cancelled", async () => {
+  await write("rows.csv", "n\n1\n2\n");
+  const row = ["--", "sh", "-c", "echo $PPID > part-{n}; mv part-{n} server-{n}; exec sleep 600"];
+  const command = startCommand(["map", "--url", "stdio", "-j2", "rows.csv", ...row], { cwd: directory });
+  await pollUntil(
+    () => existsSync(join(directory, "server-1")) && existsSync(join(directory, "server-2")),
+    10_000,
+    () => "the rows to run",
+  );
+  const stat = readFileSync(`/proc/${read("server-1").trim()}/stat`, "utf8");
+  const [, group] = /\) \S \d+ (\d+)/.exec(stat)!;
+  expect(group).toBe(read("server-1").trim());
+  command.child.kill("SIGINT");
+  expect(await command.ended()).toMatchObject({ status: null, signal: "SIGINT" });
+  expect(rows().map(({ status }) => status)).toEqual(["cancelled", "cancelled"]);
+});
+
 /** Names of what the server keeps. */
 async function kept(): Promise<(string | undefined)[]> {
   await using host = await connect(url);

@@ -151,7 +151,7 @@ it("what map refuses is shown, and what is done about it", async () => {
   await fill({ "Command for each row": "echo {n}" });
   await submit();
   await expect.poll(() => bar().getAttribute("aria-valuenow")).toBe("2");
-  await expect.poll(() => page.getByRole("alert").count()).toBe(0);
+  await expect.poll(() => page.getByRole("alert").allInnerTexts()).toEqual([]);
   // Results of an earlier job are replaced only on demand.
   await page.getByRole("button", { name: "Start again…" }).click();
   await submit();
@@ -160,6 +160,6 @@ it("what map refuses is shown, and what is done about it", async () => {
   await page.getByLabel("Replace the results of an earlier job").check();
   await submit();
   await page.locator(".rows-head").getByText("ended").waitFor();
-  await expect.poll(() => page.getByRole("alert").count()).toBe(0);
+  await expect.poll(() => page.getByRole("alert").allInnerTexts()).toEqual([]);
   opened.expectClean();
 });

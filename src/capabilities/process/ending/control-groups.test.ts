@@ -7,7 +7,7 @@ import type { ControlGroup } from "../../../native/control-group.ts";
 import { homeGroup } from "./control-group-home.ts";
 import { ControlGroups } from "./control-groups.ts";
 
-beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] }));
 afterEach(() => void vi.useRealTimers());
 
 /** In a plain directory, where no group has processes; a file in one keeps it from being removed, as those would. */

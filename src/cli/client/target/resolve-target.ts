@@ -14,6 +14,7 @@ const SERVER_FOR_ONE: Target = {
   kind: "program",
   name: STDIO,
   command: [process.execPath, process.argv[1] ?? "", "serve", "--listen", STDIO],
+  usesTerminal: false,
 };
 
 /**

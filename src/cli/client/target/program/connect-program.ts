@@ -29,10 +29,11 @@ export async function connectProgram(
     throw new Failure(
       `'${program.name}' starts a server that ends with each command, so it cannot keep processes; have its program end in 'exec-server bridge --stdio'`,
     );
+  const { usesTerminal: sharesTerminal = true } = program;
   const child = {
-    ...serverChild(program, [...WITHOUT_KEYS, ...command]),
+    ...serverChild(program, sharesTerminal ? [...WITHOUT_KEYS, ...command] : command),
     name: `'${program.name}': ${command[0]}`,
-    sharesTerminal: true,
+    sharesTerminal,
   };
   const waiting = { name: program.name, program: command[0], silenceMs: options.initializeTimeoutMs };
   // Waiting is up to the user; a password has to be typed before the server answers.

@@ -8,6 +8,8 @@ export interface ServerProgram {
   readonly command: readonly [string, ...string[]];
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
+  /** False if it never asks for a password. Ctrl-C then does not reach it, whatever it makes of signals. Default: true. */
+  readonly usesTerminal?: boolean;
 }
 
 /** Counts the programs that have started one another to reach a server. */
