@@ -117,6 +117,8 @@ it("reverse video is readable in both themes, and the hit where a search stands 
         .map((each) => (each.firstElementChild as HTMLElement).style.backgroundColor);
       return colours.findIndex((colour) => colours.filter((other) => other === colour).length === 1);
     });
+  // Each letter is searched for as it is typed, and the first ones are in more places.
+  await page.getByText(/^[123] of 3$/).waitFor();
   await expect.poll(current).toBeGreaterThanOrEqual(0);
   const before = await current();
   await page.keyboard.press("Enter");
