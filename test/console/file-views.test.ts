@@ -105,6 +105,7 @@ it("what is appended to a file is followed until one scrolls up, also when the l
   await page.getByRole("button", { name: "Save" }).waitFor();
   // The whole file, with the lines that came meanwhile.
   await page.getByText("2.5 KiB").waitFor();
+  await page.locator(".cm-content:focus").waitFor();
   await page.keyboard.press("Control+End");
   await expect.poll(() => lastLine(page)).toBe("not shown");
   opened.expectClean();

@@ -159,6 +159,9 @@ describe("the list", () => {
     for (const name of several) await expect.poll(() => stateOf(name)).toBe("closed");
     expect(await stateOf("not-this-one")).toBe("running");
     await bar.waitFor({ state: "hidden" });
+    // Rows that end move, and would do so under the pointer.
+    for (const name of several)
+      await expect.poll(() => rowOf(page, name).locator(".proc-exit").innerText()).toBe("SIGTERM");
     for (const name of several)
       await page.getByRole("checkbox", { name: `Select ${name}` }).check({ force: true });
     await bar.getByRole("button", { name: "Forget" }).click();
