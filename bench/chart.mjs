@@ -44,7 +44,7 @@ export function drawChart(rows) {
   const several = new Set(compared.map(({ target }) => target)).size > 1;
   const bars = compared.map((row) => ({
     ...row,
-    label: `${several ? `${row.target}: ` : ""}${row.case} over ${row.transport}, ${row.metric}`,
+    label: `${several ? `${row.target}: ` : ""}${row.case} over ${row.transport}, ${row.state}, ${row.metric}`,
   }));
   const labelWidth = 24 + LABEL_CHARACTER_WIDTH * Math.max(30, ...bars.map(({ label }) => label.length));
   const width = labelWidth + PLOT_WIDTH + VALUE_WIDTH;

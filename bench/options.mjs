@@ -1,6 +1,7 @@
 import { parseArgs } from "node:util";
 import { CASES } from "./cases/index.mjs";
-import { GUARD, REQUIREMENTS } from "./requirements.mjs";
+import { GUARD, REQUIREMENTS, stateOf } from "./requirements.mjs";
+import { STATES, statesOf } from "./run.mjs";
 
 const TRANSPORTS = ["ws", "stdio"];
 const DEFAULT_ROUNDS = 5;
@@ -11,6 +12,7 @@ export const USAGE = `npm run bench -- [options]
   --rounds N             rounds per case, in turn between the servers (default ${DEFAULT_ROUNDS})
   --quick                one small round: shows that the bench works, not who is faster
   --transport ws|stdio   only over this transport
+  --server warm|fresh    only on servers that are warm, or only the first calls on fresh ones
   --target ws://...      also measure a server that is already running; may be repeated
   --against FILE         compare with another build of this server (its dist/cli.js), not with Codex's; nothing is required then
   --json FILE            write every sample
@@ -28,6 +30,7 @@ export function readOptions(args) {
       rounds: { type: "string" },
       quick: { type: "boolean", default: false },
       transport: { type: "string" },
+      server: { type: "string" },
       target: { type: "string", multiple: true, default: [] },
       against: { type: "string" },
       json: { type: "string" },
@@ -42,6 +45,8 @@ export function readOptions(args) {
   if (values.transport !== undefined && !TRANSPORTS.includes(values.transport)) {
     throw new Error(`--transport must be ws or stdio, not ${values.transport}`);
   }
+  if (values.server !== undefined && !STATES.includes(values.server))
+    throw new Error(`--server must be ${STATES.join(" or ")}, not ${values.server}`);
   for (const url of values.target) {
     if (!url.startsWith("ws://") || !URL.canParse(url))
       throw new Error(`--target must be a ws:// URL, not ${url}`);
@@ -55,6 +60,7 @@ export function readOptions(args) {
   const transports = values.transport === undefined ? TRANSPORTS : [values.transport];
   return {
     ...values,
+    states: values.server === undefined ? STATES : [values.server],
     ...(values.guard
       ? { work: guardWork(), requirements: GUARD, rounds: GUARD_ROUNDS, quick: true, assert: true }
       : {
@@ -74,10 +80,18 @@ function readRounds({ rounds, quick }) {
 
 /** A misspelt requirement would always pass. */
 function checkNames(requirements) {
-  for (const { case: name, metric, transport } of requirements) {
+  for (const requirement of requirements) {
+    const { case: name, metric, transport } = requirement;
+    const state = stateOf(requirement);
     const benchCase = CASES.find((one) => one.name === name);
-    if (!benchCase?.transports.includes(transport) || !benchCase.metrics.some((one) => one.name === metric)) {
-      throw new Error(`bench/requirements.mjs: nothing measures ${name} over ${transport}, ${metric}`);
+    const isMeasured =
+      benchCase?.transports.includes(transport) &&
+      statesOf(benchCase).includes(state) &&
+      benchCase.metrics.some((one) => one.name === metric);
+    if (!isMeasured) {
+      throw new Error(
+        `bench/requirements.mjs: nothing measures ${name} over ${transport}, ${state}, ${metric}`,
+      );
     }
   }
 }

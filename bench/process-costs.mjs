@@ -15,6 +15,12 @@ export function cpuSeconds(pid) {
   return (Number(fields[11]) + Number(fields[12])) / CLOCK_TICKS_PER_SECOND;
 }
 
+/** CPU time of children that have ended and were waited for. */
+export function childrenCpuSeconds() {
+  const fields = statFields("self");
+  return (Number(fields[13]) + Number(fields[14])) / CLOCK_TICKS_PER_SECOND;
+}
+
 /** All descendants of `pid`, as `{pid, argv}`. */
 export function descendants(pid) {
   const parents = new Map();

@@ -1,25 +1,40 @@
+/** What a server has done before a round: the same work until it was steady, or nothing. */
+export const STATES = ["warm", "fresh"];
+
+/** The states in which a case is measured. */
+export function statesOf({ ownServers = false, firstCalls }) {
+  if (ownServers) return ["fresh"];
+  return firstCalls === undefined ? ["warm"] : STATES;
+}
+
 /**
- * Runs one case over one transport on every target, in alternating rounds.
+ * Runs one case over one transport on every target, in alternating rounds. Resolves with the results of each round by
+ * state and target.
  *
- * A case is `{name, about, transports, metrics, run(context)}` and may have `warmUp(context)`, `setUp()` (a fixture
- * with `stop()`), `fresh` (each round opens its own servers) and `maxRounds`. A metric is
- * `{name, better: "higher" | "lower"}`, with `context` if it is shown beside others but not compared itself. The
- * context is `{server, open, quick, transport, fixture}`. `run` returns `{metric: value}`; a value is null if it cannot
- * be measured, and `note` is a remark.
+ * A case is `{name, about, transports, metrics, run(context)}` and may have `warmUp(context)`, `firstCalls(context)`
+ * (less of the same work, on a server that has done nothing yet), `setUp()` (a fixture with `stop()`), `ownServers`
+ * (each round opens its own servers) and `maxRounds`. A metric is `{name, better: "higher" | "lower"}`, with `context`
+ * if it is shown beside others but not compared itself. The context is `{server, open, quick, transport, fixture}`.
+ * `run` and `firstCalls` return `{metric: value}`; a value is null if it cannot be measured, and `note` is a remark.
  */
-export async function runCase(benchCase, targets, transport, { rounds, quick, report }) {
+export async function runCase(benchCase, targets, transport, { rounds, quick, states = STATES, report }) {
   const what = targets.length === 0 ? "" : `${benchCase.name} ${transport}`;
   const runners = targets.map((target) => new Runner(benchCase, target, transport, quick));
-  const results = Object.fromEntries(targets.map(({ name }) => [name, []]));
+  const measured = statesOf(benchCase).filter((state) => states.includes(state));
+  const results = Object.fromEntries(
+    measured.map((state) => [state, Object.fromEntries(targets.map(({ name }) => [name, []]))]),
+  );
   const fixture = await benchCase.setUp?.({ quick });
   try {
     for (let round = 1; round <= Math.min(rounds, benchCase.maxRounds ?? rounds); round++) {
       // Alternate the order, so that neither server always comes second.
-      for (const runner of round % 2 === 1 ? runners : [...runners].reverse()) {
-        const result = await runner.round(fixture, (step) => report(`${what}: ${step}`));
-        results[runner.name].push(result);
-        report(`${what}: round ${round} ${runner.name.padEnd(4)} ${describe(benchCase, result)}`);
-      }
+      const order = round % 2 === 1 ? runners : [...runners].reverse();
+      for (const state of measured)
+        for (const runner of order) {
+          const result = await runner.round(state, fixture, (step) => report(`${what}: ${step}`));
+          results[state][runner.name].push(result);
+          report(`${what}: ${state}, round ${round} ${runner.name.padEnd(4)} ${describe(benchCase, result)}`);
+        }
     }
   } finally {
     await Promise.all(runners.map((runner) => runner.stop()));
@@ -43,15 +58,21 @@ class Runner {
     this.#context = { open: this.#open, quick, transport };
   }
 
-  async round(fixture, report) {
+  async round(state, fixture, report) {
+    const { ownServers, firstCalls, run, warmUp } = this.#benchCase;
     try {
       const context = { ...this.#context, fixture };
-      if (!this.#benchCase.fresh && !this.#server) {
+      if (ownServers) return await withClientCpu(() => run(context));
+      if (state === "fresh")
+        return await onFreshServer(this.#open, (server) =>
+          withClientCpu(() => firstCalls({ ...context, server })),
+        );
+      if (!this.#server) {
         this.#server = await this.#open();
         report(`warming up ${this.name}`);
-        await this.#benchCase.warmUp?.({ ...context, server: this.#server });
+        await warmUp?.({ ...context, server: this.#server });
       }
-      return await withClientCpu(() => this.#benchCase.run({ ...context, server: this.#server }));
+      return await withClientCpu(() => run({ ...context, server: this.#server }));
     } catch (error) {
       await this.stop();
       return { note: `failed: ${error.message}` };

@@ -21,10 +21,12 @@ export const spawnMany = (session, count, { tty = false, atATime = AT_A_TIME } =
 
 export const warmUpSpawning = (session, { tty }) => spawnMany(session, tty ? WARM_UP_PTY : WARM_UP, { tty });
 
-/** Processes per second, over a round of starts or until `untilMs`, whichever is earlier. */
-export async function spawnRate(session, { tty, quick, untilMs = Infinity }) {
+export const startsOf = (quick) => (quick ? QUICK_STARTS : STARTS);
+
+/** Processes per second, over some starts or until `untilMs`, whichever is earlier. */
+export async function spawnRate(session, { tty, starts, untilMs = Infinity }) {
   let done = 0;
-  const seconds = await inLanes(quick ? QUICK_STARTS : STARTS, AT_A_TIME, async () => {
+  const seconds = await inLanes(starts, AT_A_TIME, async () => {
     if (performance.now() > untilMs) return;
     await session.run(["true"], { tty });
     done++;

@@ -5,10 +5,10 @@ import { ratiosOf, summarize } from "./statistics.mjs";
 const REFERENCE = "peer";
 
 /**
- * One row per metric and target other than the peer. `ratio` is target / peer; `timesBetter` above 1 means better than
- * the peer.
+ * One row per metric of one state, and target other than the peer. `ratio` is target / peer; `timesBetter` above 1
+ * means better than the peer.
  */
-export function compare(benchCase, transport, results, requirements) {
+export function compare(benchCase, transport, state, results, requirements) {
   const names = Object.keys(results);
   const shown = names.length > 1 ? names.filter((name) => name !== REFERENCE) : names;
   return benchCase.metrics.flatMap(({ name: metric, better, context = false }) =>
@@ -18,6 +18,7 @@ export function compare(benchCase, transport, results, requirements) {
       const row = {
         case: benchCase.name,
         transport,
+        state,
         metric,
         better,
         context,
@@ -44,10 +45,11 @@ export function requirementText({ atMost, atLeast, of }) {
 
 export function formatTable(rows) {
   const cells = [
-    ["case", "over", "metric", "target", "median [min..max]", "peer", "ratio", "required", ""],
+    ["case", "over", "server", "metric", "target", "median [min..max]", "peer", "ratio", "required", ""],
     ...rows.map((row) => [
       row.case,
       row.transport,
+      row.state,
       `${row.metric} ${row.better === "higher" ? "↑" : "↓"}`,
       row.target,
       spread(row.summary),
@@ -69,12 +71,12 @@ export function formatTable(rows) {
 }
 
 /** Remarks on the rounds, and where the bench itself may have been the bottleneck. */
-export function notesOf(benchCase, transport, results) {
+export function notesOf(benchCase, transport, state, results) {
   const BUSY = 0.9;
   return Object.entries(results).flatMap(([target, rounds]) => {
     const remarks = [...new Set(rounds.flatMap(({ note }) => (note ? [note] : [])))];
     const busiest = Math.max(0, ...rounds.map(({ clientCpu }) => clientCpu ?? 0));
     if (busiest > BUSY) remarks.push(`the bench used ${(busiest * 100).toFixed(0)} % of a core itself`);
-    return remarks.map((remark) => `${benchCase.name} ${transport}, ${target}: ${remark}`);
+    return remarks.map((remark) => `${benchCase.name} ${transport}, ${state} ${target}: ${remark}`);
   });
 }

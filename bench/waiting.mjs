@@ -41,3 +41,14 @@ export async function settled(sample, tolerance) {
   }
   return recent.at(-1);
 }
+
+/** Runs `work(i)` for each i below `count`, one after another; resolves with the microseconds of each. */
+export async function inTurn(count, work) {
+  const times = [];
+  for (let i = 0; i < count; i++) {
+    const begun = performance.now();
+    await work(i);
+    times.push((performance.now() - begun) * 1000);
+  }
+  return times;
+}

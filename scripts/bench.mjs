@@ -3,7 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { cpus, loadavg } from "node:os";
 import { drawChart } from "../bench/chart.mjs";
 import { listCases, readOptions, USAGE } from "../bench/options.mjs";
-import { figureOf, requirementOf } from "../bench/requirements.mjs";
+import { figureOf, requirementOf, stateOf } from "../bench/requirements.mjs";
 import { runCase } from "../bench/run.mjs";
 import { checkReachable, oursTarget, peerTarget, runningTarget } from "../bench/servers.mjs";
 import { compare, formatTable, notesOf, requirementText } from "../bench/table.mjs";
@@ -19,9 +19,9 @@ async function findTargets({ target: urls, against }) {
 }
 
 const canRun = (target, { benchCase, transport }) =>
-  target.transports.includes(transport) && (target.ownsProcess || !benchCase.fresh);
+  target.transports.includes(transport) && (target.ownsProcess || !benchCase.ownServers);
 
-async function measure({ work, requirements, rounds, quick, ...options }) {
+async function measure({ work, requirements, rounds, quick, states, ...options }) {
   const targets = await findTargets(options);
   const begun = performance.now();
   const rows = [];
@@ -32,27 +32,31 @@ async function measure({ work, requirements, rounds, quick, ...options }) {
     console.log(`\n# ${benchCase.name} over ${transport}: ${benchCase.about} (${minutes} min so far)`);
     const able = targets.filter((one) => canRun(one, { benchCase, transport }));
     const report = (line) => console.log(line);
-    const results = await runCase(benchCase, able, transport, { rounds, quick, report });
-    rows.push(...compare(benchCase, transport, results, requirements));
-    notes.push(...notesOf(benchCase, transport, results));
-    clientCpu[`${benchCase.name} ${transport}`] = Object.fromEntries(
-      Object.entries(results).map(([name, list]) => [name, list.map((result) => result.clientCpu ?? null)]),
-    );
+    const measured = await runCase(benchCase, able, transport, { rounds, quick, states, report });
+    for (const [state, results] of Object.entries(measured)) {
+      rows.push(...compare(benchCase, transport, state, results, requirements));
+      notes.push(...notesOf(benchCase, transport, state, results));
+      clientCpu[`${benchCase.name} ${transport} ${state}`] = Object.fromEntries(
+        Object.entries(results).map(([name, list]) => [name, list.map((result) => result.clientCpu ?? null)]),
+      );
+    }
   }
   return { rows, notes, clientCpu };
 }
 
 /** Each missed requirement of a case that ran, in words. */
-function missed({ work, requirements }, rows) {
-  const ran = requirements.filter((one) =>
-    work.some(({ benchCase, transport }) => benchCase.name === one.case && transport === one.transport),
+function missed({ work, states, requirements }, rows) {
+  const ran = requirements.filter(
+    (one) =>
+      states.includes(stateOf(one)) &&
+      work.some(({ benchCase, transport }) => benchCase.name === one.case && transport === one.transport),
   );
   return ran.flatMap((one) => {
     const row = rows.find((candidate) => requirementOf([one], candidate) === one);
     if (row?.verdict === "pass") return [];
     const measured = row && figureOf(one, row);
     return [
-      `${one.case} over ${one.transport}, ${one.metric}: ${measured?.toFixed(3) ?? "not measured"}, ` +
+      `${one.case} over ${one.transport}, ${stateOf(one)}, ${one.metric}: ${measured?.toFixed(3) ?? "not measured"}, ` +
         `required ${requirementText(one)}`,
     ];
   });

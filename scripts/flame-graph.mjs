@@ -6,12 +6,12 @@ import { callTree, drawFlameGraph } from "../bench/flame-graph.mjs";
 import { prepareProfile } from "../bench/inspector.mjs";
 import { oursTarget } from "../bench/servers.mjs";
 
-const USAGE = "node scripts/flame-graph.mjs CASE FILE.svg [ws|stdio]";
+const USAGE = "node scripts/flame-graph.mjs CASE FILE.svg [ws|stdio] [warm|fresh]";
 const SAMPLING_MICROSECONDS = 100;
 
-const [caseName, file, transport = "ws"] = process.argv.slice(2);
+const [caseName, file, transport = "ws", state = "warm"] = process.argv.slice(2);
 const benchCase = CASES.find(({ name }) => name === caseName);
-if (!benchCase || !file) {
+if (!benchCase || !file || (state === "fresh" && !benchCase.firstCalls)) {
   console.error(`${USAGE}\nwhere CASE is one of ${CASES.map(({ name }) => name).join(", ")}`);
   process.exit(2);
 }
@@ -21,10 +21,11 @@ const server = await oursTarget(nodeArguments).open(transport);
 const fixture = await benchCase.setUp?.({ quick: false });
 const context = { server, quick: false, transport, fixture };
 try {
-  await benchCase.warmUp?.(context);
-  const measured = await profile(() => benchCase.run(context));
+  if (state === "warm") await benchCase.warmUp?.(context);
+  const work = state === "warm" ? benchCase.run : benchCase.firstCalls;
+  const measured = await profile(() => work(context));
   const svg = drawFlameGraph(callTree(measured), {
-    title: `${benchCase.name} over ${transport}`,
+    title: `${benchCase.name} over ${transport}, ${state}`,
     about: `${benchCase.about}. Green is this program with its libraries, blue is Node's JavaScript, red is native code and the kernel. Idle time is left out.`,
   });
   await writeFile(file, svg);

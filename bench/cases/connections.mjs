@@ -11,7 +11,7 @@ export default {
   name: "connections",
   about: "1000 connections with a session each, opened 32 at a time and kept",
   transports: ["ws"],
-  fresh: true,
+  ownServers: true,
   metrics: [
     { name: "MiB per 1000", better: "lower" },
     { name: "seconds per 1000", better: "lower" },

@@ -50,5 +50,6 @@ export default {
   })),
   // Over a WebSocket the peer takes 40 ms per key.
   warmUp: ({ server, quick, transport }) => measure(server, quick ? 10 : transport === "ws" ? 40 : 1500),
+  firstCalls: ({ server, transport }) => measure(server, transport === "ws" ? 60 : 300),
   run: ({ server, quick, transport }) => measure(server, quick ? 10 : transport === "ws" ? 60 : 500),
 };

@@ -111,5 +111,6 @@ export default {
     await measure(server, fixture, 3);
     await measure(server, fixture, 3);
   },
+  firstCalls: ({ server, fixture }) => measure(server, fixture, 1),
   run: ({ server, fixture, quick }) => measure(server, fixture, quick ? 1 : 4),
 };

@@ -4,7 +4,7 @@ import { MIB } from "../output-stream.mjs";
 import { inSession } from "../session.mjs";
 import { quantile } from "../statistics.mjs";
 import { openUpstream, upstreamHash } from "../upstream.mjs";
-import { withDeadline } from "../waiting.mjs";
+import { inTurn, withDeadline } from "../waiting.mjs";
 
 const MEMBER = "deltaBase64";
 const VERIFIED_BYTES = 8 * MIB;
@@ -41,24 +41,20 @@ async function verify(session, url) {
     throw new Error("a body differs from what was sent");
 }
 
-async function smallRequests(session, url, count) {
-  const times = [];
-  for (let i = 0; i < count; i++) {
-    const begun = performance.now();
+const smallRequests = (session, url, count) =>
+  inTurn(count, async (i) => {
     const request = { requestId: `s${i}`, method: "GET", url: `${url}/small` };
     const { status } = await withDeadline(session.wire.request("http/request", request), "http/request");
     if (status !== 200) throw new Error(`http/request: status ${status}`);
-    times.push((performance.now() - begun) * 1000);
-  }
-  return times;
-}
+  });
 
 const measure = (server, url, bytes, count) =>
   inSession(server, async (session) => {
-    const rate = await streamRate(session, url, bytes);
     const times = await smallRequests(session, url, count);
+    const rate = await streamRate(session, url, bytes);
     return {
       "stream MB/s": rate,
+      "first us": times[0],
       "small p50 us": quantile(times, 0.5),
       "small p99 us": quantile(times, 0.99),
     };
@@ -71,6 +67,7 @@ export default {
   transports: ["ws"],
   metrics: [
     { name: "stream MB/s", better: "higher" },
+    { name: "first us", better: "lower", context: true },
     { name: "small p50 us", better: "lower" },
     { name: "small p99 us", better: "lower" },
   ],
@@ -79,6 +76,7 @@ export default {
     await inSession(server, (session) => verify(session, fixture.url));
     await measure(server, fixture.url, 256 * MIB, 5_000);
   },
+  firstCalls: ({ server, fixture }) => measure(server, fixture.url, 64 * MIB, 300),
   run: ({ server, fixture, quick }) =>
     quick ? measure(server, fixture.url, 64 * MIB, 200) : measure(server, fixture.url, 256 * MIB, 1_000),
 };

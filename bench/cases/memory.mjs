@@ -32,7 +32,7 @@ export default {
   about:
     "of an idle server with one session, and growth per 100 idle processes; the processes themselves do not count",
   transports: ["ws"],
-  fresh: true,
+  ownServers: true,
   metrics: [
     { name: "idle PSS MiB", better: "lower" },
     { name: "idle RSS MiB", better: "lower", context: true },

@@ -11,5 +11,6 @@ export default {
     await verifyContent(server, { processes: PROCESSES });
     await streamZeros(server, 256 * MIB, { processes: PROCESSES });
   },
+  firstCalls: ({ server }) => streamZeros(server, 64 * MIB, { processes: PROCESSES }),
   run: ({ server, quick }) => streamZeros(server, (quick ? 64 : 256) * MIB, { processes: PROCESSES }),
 };

@@ -9,5 +9,6 @@ export default {
     await verifyContent(server, { tty: true });
     await streamZeros(server, 192 * MIB, { tty: true });
   },
+  firstCalls: ({ server }) => streamZeros(server, 32 * MIB, { tty: true }),
   run: ({ server, quick }) => streamZeros(server, (quick ? 16 : 96) * MIB, { tty: true }),
 };

@@ -9,5 +9,6 @@ export default {
     await verifyContent(server);
     await streamZeros(server, 256 * MIB);
   },
+  firstCalls: ({ server }) => streamZeros(server, 64 * MIB),
   run: ({ server, quick }) => streamZeros(server, (quick ? 64 : 256) * MIB),
 };

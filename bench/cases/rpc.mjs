@@ -1,22 +1,15 @@
 import { inSession } from "../session.mjs";
 import { quantile } from "../statistics.mjs";
-import { inLanes, withDeadline } from "../waiting.mjs";
+import { inLanes, inTurn, withDeadline } from "../waiting.mjs";
 
 const IN_FLIGHT = 64;
 
-async function inTurn(session, count) {
-  const times = [];
-  for (let i = 0; i < count; i++) {
-    const begun = performance.now();
-    await session.wire.request("environment/status");
-    times.push((performance.now() - begun) * 1000);
-  }
-  return times;
-}
-
 async function measure(server, turns, flights) {
   return inSession(server, async (session) => {
-    const times = await withDeadline(inTurn(session, turns), "requests in turn");
+    const times = await withDeadline(
+      inTurn(turns, () => session.wire.request("environment/status")),
+      "requests in turn",
+    );
     const seconds = await withDeadline(
       inLanes(flights, IN_FLIGHT, () => session.wire.request("environment/status")),
       "requests in flight",
@@ -43,5 +36,6 @@ export default {
     await measure(server, 10_000, 40_000);
     await measure(server, 10_000, 40_000);
   },
+  firstCalls: ({ server }) => measure(server, 1_000, 2_000),
   run: ({ server, quick }) => (quick ? measure(server, 500, 5_000) : measure(server, 4_000, 40_000)),
 };

@@ -65,5 +65,6 @@ export default {
     return fixture;
   },
   warmUp: ({ server, fixture }) => measure(server, fixture, 20),
+  firstCalls: ({ server, fixture }) => measure(server, fixture, 10),
   run: ({ server, fixture, quick }) => measure(server, fixture, quick ? 10 : 40),
 };

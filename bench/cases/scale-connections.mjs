@@ -14,7 +14,7 @@ export default {
   name: "scale-connections",
   about: "1, 4 and 16 times 60 connections opened, with a session each; 1.0 is flat",
   transports: ["ws"],
-  fresh: true,
+  ownServers: true,
   maxRounds: 3,
   metrics: SCALING_METRICS(UNIT),
   run: ({ open, quick }) =>

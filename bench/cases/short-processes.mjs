@@ -17,7 +17,7 @@ export default {
   about:
     "RSS before, during and after 10 000 `echo`, 32 at a time, whose output both servers keep for 80 s after each end",
   transports: ["ws"],
-  fresh: true,
+  ownServers: true,
   maxRounds: 1,
   metrics: [
     { name: "RSS before MiB", better: "lower", context: true },

@@ -29,7 +29,7 @@ export default {
   about:
     "a client that stops reading endless output for 5 s: the server's growth, what the process could write, how others are served",
   transports: ["ws"],
-  fresh: true,
+  ownServers: true,
   maxRounds: 3,
   metrics: [
     { name: "RSS growth MiB", better: "lower" },
