@@ -26,9 +26,9 @@ const UPSTREAM_FAILURE = plainAnswer(502, "upstream failure");
 const TOO_MANY = plainAnswer(503, "too many connections from this process");
 
 /** Answer to a connection whose requests are not read. */
-export const HTTP_REFUSAL: string = formatAnswer(
-  plainAnswer(403, "this proxy serves only the user who runs its process"),
-);
+export function httpRefusal(): string {
+  return formatAnswer(plainAnswer(403, "this proxy serves only the user who runs its process"));
+}
 
 /** The HTTP proxy of one process: requests with absolute URLs, CONNECT, and upgrades. Node parses; this decides. */
 export function createHttpProxy(context: ProxyContext): Server {

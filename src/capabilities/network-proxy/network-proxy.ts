@@ -4,7 +4,7 @@ import type { AddressInfo, Server, Socket } from "node:net";
 import { endsOf } from "../../base/connection-ends.ts";
 import { isOwnUsers } from "../host/connection-owner.ts";
 import { Gatekeeper, type GatekeeperOptions } from "./gatekeeper.ts";
-import { createHttpProxy, HTTP_REFUSAL } from "./http-proxy.ts";
+import { createHttpProxy, httpRefusal } from "./http-proxy.ts";
 import { ExchangeSlots, type ProxyContext, SharedLimit } from "./proxy-context.ts";
 import { SOCKS5_NO_METHOD } from "./socks5.ts";
 import { createSocksProxy } from "./socks-proxy.ts";
@@ -50,7 +50,7 @@ export class NetworkProxy {
       signal: this.#ended.signal,
     };
     this.#limit = options.sockets;
-    this.#http = this.#guarded(createHttpProxy(context), HTTP_REFUSAL);
+    this.#http = this.#guarded(createHttpProxy(context), httpRefusal());
     this.#socks = options.socks ? this.#guarded(createSocksProxy(context), SOCKS5_NO_METHOD) : undefined;
   }
 

@@ -39,7 +39,9 @@ export function hostOf(header: string): string | undefined {
 
 /** The canonical form of a name or address. */
 function plainHost(host: string): string {
-  if (isIP(host) === 6) return new SocketAddress({ address: host, family: "ipv6" }).address;
+  // Node compiles its pattern of such addresses, which takes a millisecond or more, when it first looks for one.
+  if (host.includes(":") && isIP(host) === 6)
+    return new SocketAddress({ address: host, family: "ipv6" }).address;
   return host.toLowerCase().replace(/\.$/, "");
 }
 
