@@ -141,6 +141,8 @@ it("text in other encodings is shown, and saved with the same bytes or not at al
   await files.type("plain\n");
   await page.keyboard.press("Control+S");
   await expect.poll(() => readFile(join(directory, "latin.txt"), "latin1")).toBe("plain\r\n");
+  // The page knows it, too, and does not ask whether to leave.
+  await expect.poll(() => encoding.isDisabled()).toBe(false);
   expect(await encoding.inputValue()).toBe("windows-1252");
 
   await files.goto(join(directory, "japanese.txt"));
