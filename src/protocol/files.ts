@@ -43,8 +43,21 @@ export const fileMethods = {
   "fs/readFile": readMethod({
     doc: "Returns a whole regular file; use `fs/open` for large files.",
     answers: "eventually",
-    params: () => ({ path: PathUri(), followSymlinks: followSymlinks(), sandbox: sandbox() }),
-    result: () => ({ dataBase64: Base64() }),
+    extensionParams: ["maxBytes"],
+    params: () => ({
+      path: PathUri(),
+      followSymlinks: followSymlinks(),
+      maxBytes: optional(Unsigned()).describe("Do not read a longer file; answer with its `size` instead"),
+      sandbox: sandbox(),
+    }),
+    result: () => ({
+      dataBase64: Base64(),
+      size: extensionField(
+        Unsigned()
+          .optional()
+          .describe("In bytes; only of a file that is longer than `maxBytes`, with an empty `dataBase64`"),
+      ),
+    }),
   }),
   "fs/open": readMethod({
     doc: "Opens a file for `fs/readBlock` or `fs/writeBlock`; the handle lives as long as the connection.",

@@ -51,6 +51,7 @@ const whole: Record<string, Record<string, unknown>> = {
   "process/list": { scope: "kept", usage: true, after: { startedAtMs: 1, pid: 2 } },
   "process/times": { processId, fromSeq: 1 },
   "process/snapshot": { processId, stream: "pty", maxBytes: 1, screen: true, paint: true },
+  "fs/readFile": { path: uri, maxBytes: 1, sandbox },
   "fs/writeFile": { path: uri, dataBase64: "", followSymlinks: true, mode: 0o644, noLinks: true, sandbox },
   "fs/open": { handleId: "h", path: uri, mode: "replace", noLinks: true, sandbox },
   "fs/remove": { path: uri, noLinks: true, sandbox },

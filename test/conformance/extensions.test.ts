@@ -49,6 +49,7 @@ const EXTENSION_FIELDS = [
   "fs/open.noLinks",
   "fs/openPart.noLinks",
   "fs/readDirectory.detailed",
+  "fs/readFile.maxBytes",
   "fs/remove.noLinks",
   "fs/rename.noLinks",
   "fs/symlink.noLinks",

@@ -1,6 +1,7 @@
 import { lstatSync } from "node:fs";
-import { lstat, readFile, stat } from "node:fs/promises";
+import { lstat, readFile, stat, truncate } from "node:fs/promises";
 import { expect } from "vitest";
+import { policy, special } from "./file-policies.ts";
 import {
   CONTAINS_LINK,
   fifo,
@@ -8,6 +9,7 @@ import {
   link,
   linkedTo,
   NOT_FOUND,
+  notAFile,
   onTree,
   type TreeContext,
 } from "./temp-tree.ts";
@@ -112,6 +114,26 @@ verifies(
     expect(await readFile(tree.path("f"), "utf8")).toBe("old");
     expect(await modeOf(context, "f")).toBe(0o640);
     await expect(stat(tree.path("new"))).rejects.toThrow();
+  }),
+);
+
+verifies(
+  "files.read:limit",
+  onTree({ f: "four", empty: "", lf: link("f"), d: {} }, async ({ on, tree }) => {
+    const READ = "fs/readFile";
+    for (const confined of [{}, policy(null, special("root", "read"))]) {
+      for (const maxBytes of [4, 5, 2 ** 40, null])
+        expect(await on(READ, "f", { maxBytes, ...confined })).toEqual({ dataBase64: base64("four") });
+      for (const maxBytes of [0, 3])
+        expect(await on(READ, "f", { maxBytes, ...confined })).toEqual({ dataBase64: "", size: 4 });
+      expect(await on(READ, "lf", { maxBytes: 3, ...confined })).toEqual({ dataBase64: "", size: 4 });
+      expect(await on(READ, "empty", { maxBytes: 0, ...confined })).toEqual({ dataBase64: "" });
+      for (const maxBytes of [-1, 1.5, "1"])
+        await expectError(on(READ, "f", { maxBytes, ...confined }), -32602);
+    }
+    await truncate(tree.path("f"), 2 ** 40);
+    expect(await on(READ, "f", { maxBytes: 2 ** 30 })).toEqual({ dataBase64: "", size: 2 ** 40 });
+    await expectError(on(READ, "d", { maxBytes: 0 }), ...notAFile(tree.path("d")));
   }),
 );
 

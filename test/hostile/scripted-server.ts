@@ -46,6 +46,7 @@ const EXTENSIONS = [
   "fs/hash",
   "fs/openPart",
   "fs/readDirectory.detailed",
+  "fs/readFile.maxBytes",
   "fs/readLink",
   "fs/rename",
   "fs/symlink",
@@ -345,7 +346,7 @@ function fileAnswer(method: string, params: Fields): unknown {
       return { isDirectory: false, isFile: true, isSymlink: false, size, ...times, mode: 0o644 };
     }
     case "fs/readFile":
-      return { dataBase64: base64("file") };
+      return path.endsWith("big") ? { dataBase64: "", size: BIG_BYTES } : { dataBase64: base64("file") };
     case "fs/hash": {
       const { names, length = 4 } = params as { names?: string[]; length?: number };
       const sha256 = createHash("sha256").update(new Uint8Array(length)).digest("hex");

@@ -29,6 +29,11 @@ export interface PieceTaker {
   readonly onPiece: (piece: Buffer) => void;
 }
 
+/** A file that is longer than it may be, and was not read. */
+interface LongFile {
+  readonly size: number;
+}
+
 /**
  * Reads a regular file. Returns a small one, which is valid until the next read, and hands out larger ones in pieces,
  * each a multiple of 3 bytes except the last and valid until the next is requested. `admit` gets the total number of
@@ -36,10 +41,14 @@ export interface PieceTaker {
  */
 export function readFile(
   location: Location,
-  options: { followSymlinks: boolean },
+  { followSymlinks, maxBytes }: { followSymlinks: boolean; maxBytes?: number | undefined },
   { admit, onPiece }: PieceTaker,
-): Buffer | Promise<void> {
-  const { fd, size } = openRegularFile(location, options);
+): Buffer | LongFile | Promise<void> {
+  const { fd, size } = openRegularFile(location, { followSymlinks });
+  if (maxBytes !== undefined && size > maxBytes) {
+    closeSync(fd);
+    return { size };
+  }
   const small = closeOnError(fd, () => {
     if (size > MAX_READ_FILE_BYTES) throw tooLarge();
     return size <= SMALL_FILE_BYTES ? readSmall(fd, size) : undefined;

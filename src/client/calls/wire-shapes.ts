@@ -238,7 +238,12 @@ export const methodFacts: Readonly<Record<MethodName, MethodFacts>> = {
       requirements: config,
     },
   },
-  "fs/readFile": { lost: "repeat", answers: "eventually", sandboxed: true, result: { dataBase64: "string" } },
+  "fs/readFile": {
+    lost: "repeat",
+    answers: "eventually",
+    sandboxed: true,
+    result: { dataBase64: "string", "size?": "unsigned" },
+  },
   "fs/open": { lost: "opened", answers: "promptly", sandboxed: true, result: { handleId: "string" } },
   "fs/readBlock": { lost: "ended", answers: "promptly", result: { chunk: "string", eof: "boolean" } },
   "fs/writeBlock": { lost: "unknown", answers: "eventually", result: {} },

@@ -198,6 +198,24 @@ describe("Files", () => {
     expect(bytes.buffer.byteLength).toBe(3);
   });
 
+  it("reads a file with one request from a server that leaves long ones alone, and those in blocks", async () => {
+    const long = new Uint8Array(5 * 1024 * 1024).fill(7);
+    const { caller, calls } = fakeCaller({
+      ...blocksOf(long),
+      "fs/readFile": ({ path }) =>
+        path === "file:///long" ? { dataBase64: "", size: long.length } : { dataBase64: "AQID" },
+    });
+    const files = new Files(caller, { supports: () => true });
+    expect(await files.read("/short")).toEqual(new Uint8Array([1, 2, 3]));
+    expect(calls.map(({ method, params }) => [method, params["maxBytes"]])).toEqual([
+      ["fs/readFile", 4 * 1024 * 1024],
+    ]);
+    // Not `toEqual`: a difference of this length would be printed.
+    expect(Buffer.from(await files.read("/long")).equals(long)).toBe(true);
+    await expect(files.read("/long", { maxBytes: 1000 })).rejects.toMatchObject({ code: "INVALID_INPUT" });
+    expect(calls.at(-1)).toMatchObject({ method: "fs/readFile", params: { maxBytes: 1000 } });
+  });
+
   it("an answer that is not base64 is a fault of the server", async () => {
     const { caller } = fakeCaller({
       "fs/getMetadata": () => ({ isFile: true, size: 1 }),

@@ -170,16 +170,29 @@ export class Files {
   async read(path: string, options: ReadOptions = {}): Promise<Uint8Array> {
     const uri = uriOf(path);
     const maxBytes = options.maxBytes ?? MAX_WHOLE_FILE_BYTES;
-    const { isFile, size } = await this.#ask("read", path, "fs/getMetadata", { path: uri }, options);
-    if (isFile && size > maxBytes) throw tooLarge(path, maxBytes);
-    if (size > MAX_SINGLE_READ_BYTES) {
+    const { dataBase64, size } = await this.#readAtOnce(path, uri, options);
+    if (size !== undefined) {
+      if (size > maxBytes) throw tooLarge(path, maxBytes);
       const blocks = this.#streams.read(path, { ...options, offset: 0 });
       return concatenate(blocks, path, maxBytes);
     }
-    const { dataBase64 } = await this.#ask("read", path, "fs/readFile", { path: uri }, options);
     const bytes = decodeBytes(dataBase64, "the answer to fs/readFile");
     if (bytes.length > maxBytes) throw tooLarge(path, maxBytes);
     return bytes;
+  }
+
+  /** With one request, if the server can leave a file alone that is too long for one answer; its size is known then. */
+  async #readAtOnce(
+    path: string,
+    uri: string,
+    options: ReadOptions,
+  ): Promise<{ readonly dataBase64: string; readonly size?: number | undefined }> {
+    const maxBytes = Math.min(options.maxBytes ?? MAX_WHOLE_FILE_BYTES, MAX_SINGLE_READ_BYTES);
+    if (this.#supports("fs/readFile.maxBytes"))
+      return this.#ask("read", path, "fs/readFile", { path: uri, maxBytes }, options);
+    const { isFile, size } = await this.#ask("read", path, "fs/getMetadata", { path: uri }, options);
+    if (isFile && size > maxBytes) return { dataBase64: "", size };
+    return this.#ask("read", path, "fs/readFile", { path: uri }, options);
   }
 
   /** Reads a regular file as UTF-8; invalid bytes become U+FFFD. */

@@ -34,11 +34,13 @@ export function contentHandlers(locations: Locations) {
       return inFiles(() => {
         const answer = new BulkAnswer();
         const held = client.budget.open();
-        const file = readFile(location, linksOf(params), {
+        const options = { ...linksOf(params), maxBytes: params.maxBytes ?? undefined };
+        const file = readFile(location, options, {
           admit: (bytes) => held.grow(base64Length(bytes)),
           onPiece: (piece) => answer.push("", piece, ""),
         });
-        if (Buffer.isBuffer(file)) return new JsonText(`{"dataBase64":"${file.toString("base64")}"}`);
+        if (Buffer.isBuffer(file)) return shortFile(file);
+        if (!(file instanceof Promise)) return longFile(file.size);
         return file
           .then((): JsonText | JsonParts => answer.finish('{"dataBase64":"', '"}'))
           .finally(() => held.release());
@@ -115,6 +117,16 @@ export function contentHandlers(locations: Locations) {
         return {};
       }),
   } satisfies Handlers<FileClient>;
+}
+
+/** The answer with the contents of a file. */
+export function shortFile(contents: Buffer): JsonText {
+  return new JsonText(`{"dataBase64":"${contents.toString("base64")}"}`);
+}
+
+/** The answer for a file that is longer than the request wants. */
+export function longFile(size: number): JsonText {
+  return new JsonText(`{"dataBase64":"","size":${size}}`);
 }
 
 export function noBase64(reason: string): RpcError {

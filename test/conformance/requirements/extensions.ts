@@ -287,6 +287,9 @@ export const extensionRequirements = {
   "files.open-part:refuses": ours(
     "Links, files with several names, and parts that are shorter than what is to be kept are refused.",
   ),
+  "files.read:limit": oursToo(
+    "A file that is longer than the request wants is not read, and its size is told instead, also in a sandbox.",
+  ),
   "files.write:mode": oursToo(
     "A written file has the mode that was asked for, be it new, replaced or linked to.",
   ),

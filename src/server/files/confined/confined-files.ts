@@ -5,11 +5,10 @@ import type { MethodName } from "../../../protocol/index.ts";
 import type { SandboxContext } from "../../../protocol/sandbox.ts";
 import type { Attachment } from "../../../rpc/incoming-request.ts";
 import { DeferredAnswer } from "../../../rpc/deferred-answer.ts";
-import { JsonText } from "../../../rpc/json-text.ts";
 import type { FileClient } from "../file-client.ts";
 import { perClient } from "../../wire/per-client.ts";
 import { watchesOf } from "../watches.ts";
-import { handlesOf, noBase64 } from "../contents.ts";
+import { handlesOf, longFile, noBase64, shortFile } from "../contents.ts";
 import type { Locations } from "../locations.ts";
 import type { fileHandlers } from "../file-handlers.ts";
 import { metadataOnWire } from "../entries.ts";
@@ -113,7 +112,9 @@ class ConfinedFiles {
       return metadata && metadataOnWire(metadata, params);
     }
     const contents = readPlainFile(path, mayRead);
-    return contents && new JsonText(`{"dataBase64":"${contents.toString("base64")}"}`);
+    if (contents === undefined) return undefined;
+    const maxBytes = Number(params["maxBytes"] ?? Number.POSITIVE_INFINITY);
+    return contents.length > maxBytes ? longFile(contents.length) : shortFile(contents);
   }
 
   #inside(call: ConfinedCall): Promise<unknown> | DeferredAnswer<Answer> {
