@@ -1,5 +1,6 @@
-import { expect, test } from "vitest";
-import { type EndedRow, LedgerReader } from "./ledger-reader.ts";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { FileError, type Host } from "../../client/browser.ts";
+import { type EndedRow, followLedger, type JobProgress, LedgerReader } from "./ledger-reader.ts";
 
 const HEADER = {
   kind: "job",
@@ -132,4 +133,74 @@ test("a file without line ends is given up", () => {
   expect(() => {
     for (let times = 0; times < 8; times++) reader.push(block);
   }).toThrow("not the ledger");
+});
+
+/** One file, which may be replaced; undefined while it does not exist. */
+class OneFile {
+  bytes: Uint8Array | undefined;
+  #written = 0;
+
+  write(entries: readonly object[]): void {
+    this.#written += 1;
+    this.bytes = new TextEncoder().encode(entries.map((entry) => `${JSON.stringify(entry)}\n`).join(""));
+  }
+
+  readonly files = {
+    stat: async () => {
+      if (this.bytes === undefined) throw new FileError("NOT_FOUND", "stat /l: no such file", { path: "/l" });
+      return { kind: "file", size: this.bytes.length, modified: new Date(this.#written) };
+    },
+    readStream: async function* (this: OneFile, _path: string, { offset = 0, length = Infinity } = {}) {
+      yield this.bytes!.subarray(offset, offset + length);
+    }.bind(this),
+  } as unknown as Host["files"];
+}
+
+const endOf = (index: number) => ({ kind: "end", index, id: `${index}`, status: "completed", attempts: 1 });
+
+test.each([
+  ["a shorter one", [{ ...HEADER, jobId: "j2" }, endOf(0)]],
+  ["one of the same length", [{ ...HEADER, jobId: "j2" }, endOf(3), endOf(2)]],
+  ["a longer one", [{ ...HEADER, jobId: "j2" }, endOf(3), endOf(2), endOf(1)]],
+])("a job that starts over is followed, when its ledger is replaced by %s", async (_what, entries) => {
+  vi.useFakeTimers();
+  const stop = new AbortController();
+  onTestFinished(() => {
+    stop.abort();
+    vi.useRealTimers();
+  });
+  const file = new OneFile();
+  let latest: JobProgress | undefined;
+  let isExpected = true;
+  const failed = vi.fn<(error: unknown) => void>();
+  void followLedger(file, "/l", {
+    signal: stop.signal,
+    onProgress: (progress) => {
+      latest = progress;
+    },
+    onEmpty: () => {},
+    isExpected: () => isExpected,
+  }).catch(failed);
+  const seconds = (count: number): Promise<unknown> => vi.advanceTimersByTimeAsync(count * 1000);
+  await seconds(2);
+  file.write([HEADER, endOf(0)]);
+  await seconds(2);
+  file.write([HEADER, endOf(0), endOf(1)]);
+  await seconds(2);
+  expect(latest).toMatchObject({ job: { jobId: "j1" }, completed: 2 });
+  file.bytes = undefined;
+  await seconds(2);
+  file.write(entries);
+  await seconds(2);
+  expect(latest).toMatchObject({ job: { jobId: "j2" }, completed: entries.length - 1 });
+  file.write([HEADER, endOf(0)]);
+  await seconds(2);
+  file.write(entries);
+  await seconds(2);
+  expect(latest).toMatchObject({ job: { jobId: "j2" }, completed: entries.length - 1 });
+  expect(failed).not.toHaveBeenCalled();
+  file.bytes = undefined;
+  isExpected = false;
+  await seconds(2);
+  expect(failed).toHaveBeenCalledOnce();
 });

@@ -49,12 +49,15 @@ const MAX_GOOD_ROWS = 5000;
 const MAX_BAD_ROWS = 1000;
 /** Of a result, or an error. */
 const MAX_CHARACTERS = 2000;
+const HEAD_BYTES = 128;
 const LONGEST_LINE = 4 * 1024 * 1024;
 
 type Entry = Readonly<Record<string, unknown>>;
 
 /** Follows the ledger of a rows job, which only grows. */
 export class LedgerReader {
+  /** The first bytes, in which the id of the job is. */
+  head: Uint8Array = new Uint8Array(0);
   readonly #decoder = new TextDecoder();
   #rest = "";
   #job: JobFacts | undefined;
@@ -69,6 +72,8 @@ export class LedgerReader {
 
   /** Takes the next bytes of the file. Throws an Error if it is not a ledger. */
   push(bytes: Uint8Array): void {
+    if (this.head.length < HEAD_BYTES)
+      this.head = Uint8Array.of(...this.head, ...bytes.subarray(0, HEAD_BYTES - this.head.length));
     const lines = (this.#rest + this.#decoder.decode(bytes, { stream: true })).split("\n");
     this.#rest = lines.pop()!;
     if (this.#rest.length > LONGEST_LINE) throw new Error("this is not the ledger of a rows job");
@@ -184,37 +189,63 @@ interface FollowOptions {
 }
 
 /**
- * Reads the ledger, and then what is appended to it, until the signal is aborted. Throws if the file cannot be read.
+ * Reads the ledger, and then what is appended to it, until the signal is aborted. A job that starts over replaces it.
+ * Throws if the file cannot be read.
  */
 export async function followLedger(
-  host: Host,
+  { files }: Pick<Host, "files">,
   path: string,
   { signal, onProgress, onEmpty, isExpected }: FollowOptions,
 ): Promise<void> {
-  const reader = new LedgerReader();
-  for (let offset = 0; !signal.aborted; await pause(EVERY_MS, signal)) {
-    const stat = await host.files.stat(path, { signal }).catch((error: unknown) => {
+  let reader = new LedgerReader();
+  let offset = 0;
+  let modifiedMs: number | undefined;
+  const startOver = (): void => {
+    reader = new LedgerReader();
+    offset = 0;
+  };
+  for (; !signal.aborted; await pause(EVERY_MS, signal)) {
+    const stat = await files.stat(path, { signal }).catch((error: unknown) => {
       const isMissing = error instanceof FileError && error.code === "NOT_FOUND";
-      if (isMissing && offset === 0 && isExpected()) return undefined;
+      if (isMissing && isExpected()) return undefined;
       throw error;
     });
     if (stat === undefined) {
+      startOver();
       onEmpty();
       continue;
     }
-    const { size, kind } = stat;
+    const { size, kind, modified } = stat;
     // Devices and pipes have no size, so nothing would ever be read.
     if (kind !== "file") throw new Error(`the ledger of a job is a regular file, and ${path} is not`);
-    if (size < offset) throw new Error("the ledger was replaced by a shorter file");
     if (size === 0) onEmpty();
-    if (size === offset) continue;
-    for await (const bytes of host.files.readStream(path, { offset, signal })) {
+    if (size === offset && modified?.getTime() === modifiedMs) continue;
+    modifiedMs = modified?.getTime();
+    if (size < offset || !(await beginsWith(files, path, reader.head, signal))) startOver();
+    for await (const bytes of files.readStream(path, { offset, signal })) {
       reader.push(bytes);
       offset += bytes.length;
       if (reader.progress !== undefined) onProgress(reader.progress);
       await nextTask();
     }
   }
+}
+
+/** Whether a file is still the one that begins so: each job has an id of its own. */
+async function beginsWith(
+  files: Host["files"],
+  path: string,
+  head: Uint8Array,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (head.length === 0) return true;
+  let at = 0;
+  for await (const bytes of files.readStream(path, { length: head.length, signal }))
+    for (const byte of bytes) {
+      if (byte !== head[at]) return false;
+      at += 1;
+    }
+  return at === head.length;
 }
 
 /** Lets the page draw and answer between pieces of a long file. */
