@@ -63,6 +63,18 @@ describe("a race for a file", () => {
       () => `${descriptorsBefore} descriptors instead of ${openDescriptors(server.pid).join(", ")}`,
     );
 
+  /** Resolves when the server has opened the file, or has read it already. */
+  async function isBeingRead(path: string, reading: Promise<unknown>): Promise<void> {
+    let isOver = false;
+    const end = (): void => void (isOver = true);
+    reading.then(end, end);
+    await pollUntil(
+      () => isOver || openDescriptors(server.pid).includes(path),
+      SETTLE_DEADLINE_MS,
+      () => `${path} to be opened`,
+    );
+  }
+
   /** `way` is exchanged with `other`, a link to `secret`. */
   function makeFork(name: string): { way: string; other: string; secret: string } {
     const place = `${base}/${name}`;
@@ -164,6 +176,8 @@ describe("a race for a file", () => {
       for (let i = 0; i < READS * faultRounds; i += 1) {
         writeFileSync(path, whole);
         const reading = readFile(client, path);
+        // One that vanishes before it is opened cannot be read.
+        if (i % 3 === 1) await isBeingRead(path, reading);
         spin(random.between(0, 30));
         if (i % 3 === 0) truncateSync(path, rest);
         else if (i % 3 === 1) unlinkSync(path);
