@@ -161,9 +161,9 @@ it("a process that has closed can be read for exitedProcessRetentionMs, and then
 it("input beyond maxUnreadInputBytes is refused, for that process alone, until it reads", async () => {
   await using server = limitedServer({ maxUnreadInputBytes: 65_536 });
   const peer = await server.session();
-  await startIn(peer, "slow", "trap 'cat > /dev/null; exit 3' INT; while :; do sleep 600 & wait; done", {
-    pipeStdin: true,
-  });
+  const slow = "trap 'cat > /dev/null; exit 3' INT; echo ready; while :; do sleep 600 & wait; done";
+  await startIn(peer, "slow", slow, { pipeStdin: true });
+  await peer.nextNotification("process/output", "slow");
   await startIn(peer, "other", "exec cat", { pipeStdin: true });
   const chunk = base64(Buffer.alloc(65_536));
   let lastId = 0;
