@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { createDeferred } from "../../src/base/deferred.ts";
 import { AttackedServer } from "../hostile/attacked-server.ts";
-import { withDeadline } from "./deadline.ts";
+import { pollUntil, withDeadline } from "./deadline.ts";
 
 const MIB = 1024 * 1024;
 /** As base64 it is more than the budget of a connection. */
@@ -208,7 +208,11 @@ describe("unread answers", () => {
       const reader = await target.session();
       for (let round = 0; round < 10; round += 1) await reader.request("fs/readFile", { path });
       reader.cut();
-      expect(begun).toBeGreaterThan(0);
+      await pollUntil(
+        () => begun > 0,
+        ALL_READ_MS,
+        () => "a request at the upstream server",
+      );
       target.expectModest("while the upstream server says nothing");
       await target.expectPrompt("while the upstream server says nothing", 1_000);
       released.resolve();
