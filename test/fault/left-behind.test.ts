@@ -3,15 +3,22 @@ import { readdirSync, readFileSync } from "node:fs";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { pollUntil } from "./deadline.ts";
 import { RESTLESS, TRACEABLE, UNTRACEABLE } from "./escaping-kinds.ts";
-import { awaitNoneLeft, type Kind, killMarked, startReady } from "./marked-processes.ts";
-import { commandLine, descendantsOf, openDescriptors, processesMarked } from "./proc-fs.ts";
+import {
+  awaitMarked,
+  awaitNoneLeft,
+  type Kind,
+  killMarked,
+  startReady,
+  wardenOf,
+} from "./marked-processes.ts";
+import { commandLine, openDescriptors, processesMarked } from "./proc-fs.ts";
 import { type ServerUnderTest, startServer } from "./server-under-test.ts";
 import { openSession, RpcFailure, type SessionClient } from "./session-client.ts";
 
 const DEADLINE_MS = 60_000;
 const GRACE_MS = 300;
 /** Time enough for all of them to be ready, whatever the machine does. */
-const TIMEOUT_MS = 8_000;
+const TIMEOUT_MS = 20_000;
 const SESSION_TTL_MS = 50;
 const GONE_DEADLINE_MS = 60_000;
 
@@ -95,7 +102,7 @@ describe.each(ENDS)("after $name", ({ more, end, groupOnly }) => {
     async ({ kinds }) => {
       const marker = newMarker();
       const { client } = await startReady(server.url, kinds, marker, more);
-      expect(processesMarked(marker).length).toBeGreaterThanOrEqual(kinds.length);
+      await awaitMarked(marker, kinds.length);
       await Promise.all(kinds.map(({ name }) => end(client, name)));
       await awaitNoneLeft(marker, [], GONE_DEADLINE_MS);
     },
@@ -131,7 +138,7 @@ describe("process/terminate", () => {
     const marker = newMarker();
     const kind: Kind = { name: "written to", script: "echo ready; exec sleep 1000" };
     const { client } = await startReady(server.url, [kind], marker);
-    const [written] = processesMarked(marker);
+    const [written] = await awaitMarked(marker, 1);
     const friend = newMarker();
     const friendly: Kind = {
       name: "writer",
@@ -165,7 +172,7 @@ describe("process/terminate", () => {
       DEADLINE_MS,
       () => "closed",
     );
-    expect(processesMarked(marker)).toHaveLength(1);
+    expect(await awaitMarked(marker, 1)).toHaveLength(1);
     expect(await client.request("process/terminate", { processId: kind.name })).toEqual({ running: false });
     await awaitNoneLeft(marker);
     await awaitNoGroups(server.pid);
@@ -189,11 +196,8 @@ describe("a server killed with SIGKILL", () => {
     const marker = newMarker();
     await using killed = await startServer();
     await startReady(killed.url, [UNTRACEABLE], marker, { contain: true });
-    const warden = descendantsOf(killed.pid).find(({ pid }) =>
-      commandLine(pid).includes("exec-server-warden"),
-    );
-    if (warden === undefined) throw new Error("no warden");
-    process.kill(warden.pid, "SIGSTOP");
+    const warden = await wardenOf(killed.pid);
+    process.kill(warden, "SIGSTOP");
     try {
       await killed.kill("SIGKILL");
       expect(controlGroupsOf(killed.pid)).toHaveLength(2);
@@ -202,7 +206,7 @@ describe("a server killed with SIGKILL", () => {
       await awaitNoGroups(killed.pid);
       expect(processesMarked(marker).filter((pid) => !commandLine(pid).startsWith("sleep"))).toEqual([]);
     } finally {
-      process.kill(warden.pid, "SIGKILL");
+      process.kill(warden, "SIGKILL");
     }
   });
 });

@@ -1,5 +1,12 @@
 import { pollUntil } from "./deadline.ts";
-import { commandLine, isAlive, isStillAlive, type ProcessIdentity, processesMarked } from "./proc-fs.ts";
+import {
+  commandLine,
+  descendantsOf,
+  isAlive,
+  isStillAlive,
+  type ProcessIdentity,
+  processesMarked,
+} from "./proc-fs.ts";
 import { type Notification, openSession, type SessionClient, startParams } from "./session-client.ts";
 
 const READY_DEADLINE_MS = 60_000;
@@ -56,6 +63,32 @@ export async function awaitNoneLeft(
     deadlineMs,
     () => `the end of ${left().map(commandLine).join(" | ")}`,
   );
+}
+
+/**
+ * Resolves with the processes that carry the marker when there are at least so many. One that has just begun to execute
+ * a program shows neither arguments nor an environment for a moment, also if its start has been answered.
+ */
+export function awaitMarked(marker: string, least: number): Promise<number[]> {
+  return pollUntil(
+    () => {
+      const pids = processesMarked(marker);
+      return pids.length >= least && pids;
+    },
+    READY_DEADLINE_MS,
+    () => `${least} processes, now ${processesMarked(marker).map(commandLine).join(" | ")}`,
+  );
+}
+
+/** The process that cleans up after a server that is killed. */
+export async function wardenOf(serverPid: number): Promise<number> {
+  const { pid } = await pollUntil(
+    () =>
+      descendantsOf(serverPid).find((one) => commandLine(one.pid).includes("exec-server-warden")) ?? false,
+    READY_DEADLINE_MS,
+    () => "the warden",
+  );
+  return pid;
 }
 
 /** Whatever a failed test leaves behind. */

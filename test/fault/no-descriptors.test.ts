@@ -3,14 +3,21 @@ import net from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { pollUntil, withDeadline } from "./deadline.ts";
 import { TRACEABLE, UNTRACEABLE } from "./escaping-kinds.ts";
-import { awaitNoneLeft, type Kind, killMarked, startReady } from "./marked-processes.ts";
-import { commandLine, descendantsOf, processesMarked } from "./proc-fs.ts";
+import {
+  awaitMarked,
+  awaitNoneLeft,
+  type Kind,
+  killMarked,
+  startReady,
+  wardenOf,
+} from "./marked-processes.ts";
+import { commandLine, descendantsOf } from "./proc-fs.ts";
 import { type ServerUnderTest, startServer } from "./server-under-test.ts";
 import { openSession, RpcFailure, type SessionClient, startParams } from "./session-client.ts";
 
 const DEADLINE_MS = 60_000;
 /** Long enough to take all descriptors before, whatever the machine does. */
-const TIMEOUT_MS = 10_000;
+const TIMEOUT_MS = 20_000;
 const GRACE_MS = 300;
 const GONE_DEADLINE_MS = TIMEOUT_MS + 60_000;
 const SESSION_TTL_MS = 50;
@@ -134,7 +141,7 @@ describe("a server without free descriptors", () => {
     const marker = newMarker();
     const { client } = await startReady(server.url, FAMILIES, marker, more);
     const release = await exhaust(server, client);
-    expect(processesMarked(marker).length).toBeGreaterThanOrEqual(FAMILIES.length);
+    await awaitMarked(marker, FAMILIES.length);
     for (const { name } of FAMILIES) await end(client, name);
     await awaitNoneLeft(marker, [], GONE_DEADLINE_MS);
     expect(await client.request("environment/status")).toEqual({ status: "ready" });
@@ -150,7 +157,7 @@ describe("a server without free descriptors", () => {
     for (const { more, end } of ENDS) {
       const { client } = await startReady(server.url, [UNTRACEABLE], marker, { contain: true, ...more });
       const release = await exhaust(server, asking);
-      expect(processesMarked(marker).length).toBeGreaterThanOrEqual(2);
+      await awaitMarked(marker, 2);
       await end(client, UNTRACEABLE.name);
       await awaitNoneLeft(marker, [], GONE_DEADLINE_MS);
       await release();
@@ -231,7 +238,7 @@ describe("a server without free descriptors", () => {
     const marker = newMarker();
     const kind: Kind = { name: "guarded", script: "sleep 1000 & echo ready; wait" };
     const { client } = await startReady(server.url, [kind], marker);
-    const first = findWarden(server.pid);
+    const first = await wardenOf(server.pid);
     const release = await exhaust(server, client);
     process.kill(first, "SIGKILL");
     await pollUntil(
@@ -241,11 +248,7 @@ describe("a server without free descriptors", () => {
     );
     expect(await client.request("environment/status")).toEqual({ status: "ready" });
     await release();
-    await pollUntil(
-      () => descendantsOf(server.pid).some(({ pid }) => isWarden(pid)),
-      DEADLINE_MS,
-      () => "another warden",
-    );
+    await wardenOf(server.pid);
     await server.kill("SIGKILL");
     await awaitNoneLeft(marker);
   });
@@ -268,11 +271,3 @@ describe("a server without free descriptors", () => {
     await awaitNoneLeft(marker);
   });
 });
-
-const isWarden = (pid: number): boolean => commandLine(pid).includes("exec-server-warden");
-
-function findWarden(server: number): number {
-  const warden = descendantsOf(server).find(({ pid }) => isWarden(pid));
-  if (warden === undefined) throw new Error("no warden");
-  return warden.pid;
-}

@@ -1,7 +1,15 @@
 import { randomUUID } from "node:crypto";
 import { afterEach, describe, expect, it } from "vitest";
 import { pollUntil } from "./deadline.ts";
-import { awaitNoneLeft, KINDS, type Kind, killMarked, markedStart, startReady } from "./marked-processes.ts";
+import {
+  awaitMarked,
+  awaitNoneLeft,
+  KINDS,
+  type Kind,
+  killMarked,
+  markedStart,
+  startReady,
+} from "./marked-processes.ts";
 import { descendantsOf, processesMarked, sessionOf } from "./proc-fs.ts";
 import { faultRounds, runSeed, SeededRandom } from "./seeded-random.ts";
 import { startServer } from "./server-under-test.ts";
@@ -28,7 +36,7 @@ describe("a server killed with SIGKILL", () => {
     const marker = newMarker();
     await using server = await startServer({ marker });
     await startReady(server.url, [kind], marker);
-    expect(processesMarked(marker).length).toBeGreaterThanOrEqual(2);
+    await awaitMarked(marker, 2);
     const family = descendantsOf(server.pid);
     await server.kill("SIGKILL");
     await awaitNoneLeft(marker, family);
@@ -112,7 +120,7 @@ describe("process/terminate", () => {
     for (const kind of KINDS.filter(({ leaderExits }) => !leaderExits)) {
       const marker = newMarker();
       const { client, isClosed } = await startReady(server.url, [kind], marker);
-      expect(processesMarked(marker).length).toBeGreaterThanOrEqual(1);
+      await awaitMarked(marker, 1);
       await client.request("process/terminate", { processId: kind.name });
       await pollUntil(
         () => isClosed(kind.name),

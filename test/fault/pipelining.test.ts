@@ -3,9 +3,9 @@ import { afterEach, describe, expect, it } from "vitest";
 import { hashOutput } from "./child-output-hash.ts";
 import { pollUntil, withDeadline } from "./deadline.ts";
 import { latencies, percentile, whenStill } from "./latencies.ts";
-import { awaitNoneLeft, killMarked } from "./marked-processes.ts";
+import { awaitMarked, awaitNoneLeft, killMarked } from "./marked-processes.ts";
 import { FIRST_FIXED_WIDTH } from "./numbered-lines.ts";
-import { processesMarked, residentBytes, writtenBytes } from "./proc-fs.ts";
+import { residentBytes, writtenBytes } from "./proc-fs.ts";
 import { startServer } from "./server-under-test.ts";
 import { openSession, type SessionClient, startParams } from "./session-client.ts";
 
@@ -136,7 +136,7 @@ describe("a client that stops reading while a process floods it", () => {
     const residentBefore = residentBytes(server.pid);
     await client.request("process/start", startParams("flood", argv, { env: { FAULT_MARKER: marker } }));
     client.stopReading();
-    const [flood = 0] = processesMarked(marker);
+    const [flood = 0] = await awaitMarked(marker, 1);
     const ahead = await blocked(flood, other);
     expect(ahead).toBeGreaterThan(0);
     expect(ahead).toBeLessThan(MAX_AHEAD_BYTES);
@@ -159,7 +159,7 @@ describe("a client that stops reading while a process floods it", () => {
     const other = await openSession(server.url);
     await client.request("process/start", startParams("flood", argv, { env: { FAULT_MARKER: marker } }));
     client.stopReading();
-    const [flood = 0] = processesMarked(marker);
+    const [flood = 0] = await awaitMarked(marker, 1);
     await blocked(flood, other);
     const answer = client.request("process/terminate", { processId: "flood" });
     await awaitNoneLeft(marker);
