@@ -13,11 +13,12 @@ import { fingerprint, KeyPair } from "../../src/noise/keys.ts";
 import { RelayExecutor } from "../../src/relay/executor.ts";
 import { loadIdentity } from "../../src/relay/identity.ts";
 import type { Transport } from "../../src/transport/transport.ts";
+import { pollUntil } from "../fault/deadline.ts";
 import { CLIENT_TOKEN, EXECUTOR_TOKEN, TestRelay } from "./relay-fixture.ts";
 import { RelayProgram } from "./relay-program.ts";
 
 const SECRET = "the-captain-s-orders";
-const TIMEOUT_MS = 3_000;
+const TIMEOUT_MS = 60_000;
 
 /** The answer of a registry. */
 type Answer = Readonly<Record<string, unknown>>;
@@ -92,12 +93,18 @@ const file = (name: string): string => join(directory, name);
 
 /** An executor that has a lasting key, and knows where it is. */
 async function startExecutor(environmentId: string, args: readonly string[] = []): Promise<void> {
-  const { stderr } = await relay.executor("ours", environmentId, {
+  const executor = await relay.executor("ours", environmentId, {
     base: registry.base,
     args: ["--identity", file(environmentId), ...args],
     env: { HERE: environmentId },
   });
-  keys[environmentId] = /SHA256:\S{43}/.exec(stderr)![0];
+  // It is online before it says so.
+  const [key] = await pollUntil(
+    () => /SHA256:\S{43}/.exec(executor.stderr) ?? false,
+    TIMEOUT_MS,
+    () => `the key of ${environmentId}`,
+  );
+  keys[environmentId] = key;
 }
 
 beforeAll(async () => {

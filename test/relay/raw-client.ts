@@ -8,7 +8,7 @@ import { readFrame, type RelayFrame, writeFrame } from "../../src/relay/frame.ts
 import { readKey, writeKey } from "../../src/relay/wire-key.ts";
 import { pollUntil, withDeadline } from "../fault/deadline.ts";
 
-const DEADLINE_MS = 10_000;
+const DEADLINE_MS = 60_000;
 
 /** What a registry answers to somebody who wants to connect. */
 export interface Ticket {
@@ -61,7 +61,7 @@ export class RawClient {
   ticket(): Promise<Ticket> {
     return pollUntil(
       async () => (await this.ask()) ?? false,
-      2 * DEADLINE_MS,
+      DEADLINE_MS,
       () => "an address",
     );
   }

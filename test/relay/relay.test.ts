@@ -68,7 +68,7 @@ describe("nothing is lost and nothing comes twice", () => {
     const running = host.run(["sh", "-c", script]);
     await pollUntil(
       () => existsSync(halfway),
-      10_000,
+      60_000,
       () => "half of the output",
     );
     await disturb();
