@@ -2,6 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { DRAIN_DEADLINE_MS, expectWork, runWorkload } from "../client/run-workload.ts";
 import type { ServerKind } from "../conformance/server-process.ts";
+import { pollUntil } from "../fault/deadline.ts";
 import { runSeed, SeededRandom } from "../fault/seeded-random.ts";
 import { FAULTS, type Fault, type Leg } from "./leg-proxy.ts";
 import { RelayProgram } from "./relay-program.ts";
@@ -17,6 +18,7 @@ const LONGEST_PAUSE_MS = longForm === undefined ? 700 : 4_000;
 const LONGEST_OUTAGE_MS = longForm === undefined ? 200 : 10_000;
 /** A process may meet several silences, each of which takes 15 s to be noticed. */
 const TASK_MS = longForm === undefined ? 45_000 : 120_000;
+const CONNECT_DEADLINE_MS = 60_000;
 const LEGS: readonly Leg[] = ["executor", "client"];
 
 type Disturbance = "kill" | readonly [Leg, Fault];
@@ -35,13 +37,20 @@ function* disturbances(kind: ServerKind, random: SeededRandom): Generator<Distur
   }
 }
 
-/** Disturbs a way to the executor that works, until the signal; returns how often the relay was killed. */
+/** Disturbs a way to the executor for so long, once it works; returns how often the relay was killed. */
 async function disturb(
   relay: RelayProgram,
-  { kind, signal }: { readonly kind: ServerKind; readonly signal: AbortSignal },
+  { kind, seconds }: { readonly kind: ServerKind; readonly seconds: number },
 ): Promise<number> {
   const random = new SeededRandom(runSeed);
   let kills = 0;
+  // The program that uses it is built and started first.
+  await pollUntil(
+    () => relay.proxy.isBusy("client"),
+    CONNECT_DEADLINE_MS,
+    () => "a client",
+  );
+  const signal = AbortSignal.timeout(seconds * 1000);
   for (const disturbance of disturbances(kind, random)) {
     await delay(random.between(100, LONGEST_PAUSE_MS), undefined, { signal }).catch(() => {});
     relay.proxy.heal();
@@ -60,16 +69,18 @@ async function disturb(
 
 describe.each(KINDS)("50 processes at a time through a bad relay, executor of kind %s", (kind) => {
   test(`${SECONDS} s: nothing lost, nothing twice, nothing left`, {
-    timeout: SECONDS * 1000 + DRAIN_DEADLINE_MS + TASK_MS + 60_000,
+    timeout: CONNECT_DEADLINE_MS + SECONDS * 1000 + DRAIN_DEADLINE_MS + TASK_MS + 60_000,
   }, async () => {
     await using relay = await RelayProgram.start();
     await relay.executor(kind, "there", {
       args: kind === "ours" ? ["--detached-session-ttl-ms", "180000"] : [],
     });
-    const disturbed = disturb(relay, { kind, signal: AbortSignal.timeout(SECONDS * 1000) });
     const url = `${relay.base.replace("http:", "relay+http:")}/there`;
-    const report = await runWorkload({ url, seconds: SECONDS, taskMs: TASK_MS });
-    const faults = { ...relay.proxy.counts, kills: await disturbed };
+    const [report, kills] = await Promise.all([
+      runWorkload({ url, seconds: SECONDS, taskMs: TASK_MS }),
+      disturb(relay, { kind, seconds: SECONDS }),
+    ]);
+    const faults = { ...relay.proxy.counts, kills };
     process.stdout.write(`${JSON.stringify({ kind, seed: runSeed, faults, ...report })}\n`);
     expectWork(report);
     expect(report.recoveries).toBeGreaterThan(0);
