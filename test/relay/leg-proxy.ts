@@ -1,6 +1,7 @@
 import { once } from "node:events";
-import net, { type AddressInfo } from "node:net";
+import net from "node:net";
 import { createDeferred, type Deferred } from "../../src/base/deferred.ts";
+import { freePort } from "../fixtures/nats-server.ts";
 
 /** Who is at the other end of a connection to a relay: its first line says so. */
 export type Leg = "executor" | "client" | "registry";
@@ -37,7 +38,7 @@ export class LegProxy implements AsyncDisposable {
     relayPort: number,
     { captures = false }: { readonly captures?: boolean } = {},
   ): Promise<LegProxy> {
-    const proxy = new LegProxy(relayPort, captures);
+    const proxy = new LegProxy(relayPort, await freePort(), captures);
     await proxy.listen();
     return proxy;
   }
@@ -48,15 +49,16 @@ export class LegProxy implements AsyncDisposable {
   /** Everything that has passed, if it is kept. */
   readonly passages: Passage[] = [];
   readonly #relayPort: number;
-  #port = 0;
+  readonly #port: number;
   readonly #captures: boolean;
   readonly #pairs = new Set<Pair>();
   /** While connections wait. */
   #isBack: Deferred<void> | undefined;
   readonly #listener = net.createServer({ allowHalfOpen: true }, (near) => this.#admit(near));
 
-  private constructor(relayPort: number, captures: boolean) {
+  private constructor(relayPort: number, port: number, captures: boolean) {
     this.#relayPort = relayPort;
+    this.#port = port;
     this.#captures = captures;
   }
 
@@ -68,7 +70,6 @@ export class LegProxy implements AsyncDisposable {
   async listen(): Promise<void> {
     this.#listener.listen(this.#port, "127.0.0.1");
     await once(this.#listener, "listening");
-    this.#port = (this.#listener.address() as AddressInfo).port;
   }
 
   /** Keeps new connections waiting, as a proxy does that asks again until its program is back. */

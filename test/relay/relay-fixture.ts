@@ -8,8 +8,9 @@ import type { RelayToken } from "../../src/relay/service/registry-api.ts";
 import { RelayService } from "../../src/relay/service/relay-service.ts";
 import { createServer } from "../../src/server/index.ts";
 import type { Transport } from "../../src/transport/transport.ts";
+import { freePort } from "../fixtures/nats-server.ts";
 
-const DEADLINE_MS = 10_000;
+const DEADLINE_MS = 60_000;
 export const EXECUTOR_TOKEN = "executor-token";
 export const CLIENT_TOKEN = "client-token";
 
@@ -44,7 +45,7 @@ export class TestRelay implements AsyncDisposable {
     });
     this.base = await this.service.listen(
       "127.0.0.1",
-      this.base === "" ? 0 : Number(new URL(this.base).port),
+      this.base === "" ? await freePort() : Number(new URL(this.base).port),
     );
   }
 
