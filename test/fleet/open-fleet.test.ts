@@ -107,7 +107,8 @@ test("hosts of one fleet share its connection to NATS and survive that NATS rest
   const outputs = (): Promise<string[]> =>
     Promise.all(hosts.map(async (host, at) => (await host.run(["echo", `${at}`])).stdout));
   expect(await outputs()).toEqual(["0\n", "1\n", "2\n"]);
-  expect(servers.map((server) => server.state().connections)).toEqual([1, 1, 1]);
+  // The end of an earlier fleet may not have arrived yet.
+  await expect.poll(() => servers.map((server) => server.state().connections), SOON).toEqual([1, 1, 1]);
   await nats.kill();
   await expect.poll(() => fleet.state, SOON).toBe("recovering");
   await nats.start();
@@ -129,13 +130,15 @@ test("a watcher learns who joins, changes and leaves, and one that throws does n
   });
   const stop = fleet.watch(told);
   const server = await executor("late", {}, 1);
-  await expect.poll(() => changes, SOON).toEqual(["joined 0"]);
+  // A beat with another load may have followed.
+  await expect.poll(() => changes[0], SOON).toBe("joined 0");
   const host = await fleet.connect("late");
   const sleep = await host.start(["sleep", "60"]);
   await expect.poll(() => changes, SOON).toContain("changed 1");
   await sleep.kill();
   await server.close();
   await expect.poll(() => changes.at(-1), SOON).toMatch(/^left/);
+  expect(changes.filter((change) => change.startsWith("joined"))).toEqual(["joined 0"]);
   expect(fleet.list().map(({ id }) => id)).not.toContain("late");
   expect(faults).toContain("a watcher of the fleet failed");
   stop();

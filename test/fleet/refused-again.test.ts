@@ -8,7 +8,7 @@ import { connect } from "../../src/client/index.ts";
 import { type ListeningServer, serve } from "../../src/server/index.ts";
 import { freePort, type NatsServer, startNatsFile } from "../fixtures/nats-server.ts";
 
-const SOON = { timeout: 20_000 };
+const SOON = { timeout: 60_000 };
 
 const directory = mkdtempSync(join(tmpdir(), "refused-again-"));
 const key = join(directory, "executor.nk");
