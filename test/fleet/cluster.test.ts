@@ -50,7 +50,8 @@ test("an executor is reached from every node, and every node that is lost is sur
     expect((await started.exited).exitCode).toBe(0);
     await node.start();
   }
-  expect(fleet.list().map(({ id }) => id)).toEqual(["web-1"]);
+  // It may have been silent for long, on its way to another node.
+  await expect.poll(() => fleet.list().map(({ id }) => id), POLL).toEqual(["web-1"]);
 });
 
 /** A foreign NATS server that tries to become one of the nodes. Returns what a spy on it could read. */
