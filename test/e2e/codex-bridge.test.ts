@@ -40,10 +40,15 @@ const exists = (path: string): Promise<boolean> =>
     () => false,
   );
 
-/** Types into the session that the first step has left running. */
+/** Types into the session that the first step has left running, once it has made the file `ready`. */
 const type =
-  (chars: string, wait: object): Step =>
-  (outputs) => {
+  (workspace: Workspace, chars: string, wait: object): Step =>
+  async (outputs) => {
+    await pollUntil(
+      () => exists(workspace.path("ready")),
+      DEADLINE_MS,
+      () => "the terminal without echo",
+    );
     const id = /Process running with session ID (\d+)/.exec(outputs[0]?.text ?? "")?.[1];
     if (id === undefined) throw new Error(`no running session in: ${outputs[0]?.text}`);
     return call("write_stdin", { session_id: Number(id), chars, ...wait });
@@ -146,15 +151,15 @@ describe(`codex exec through a bridge to ${serverKind === "codex" ? "its own" : 
   it("types into a terminal whose connection is cut again and again", async () => {
     await using workspace = await Workspace.open(SERVER_ARGS);
     const cmd =
-      'stty -echo; echo ready; for n in 1 2 3 4 5 6; do read -r word; echo "got $word"; done; exit 5';
+      'stty -echo; touch ready; echo ready; for n in 1 2 3 4 5 6; do read -r word; echo "got $word"; done; exit 5';
     const words = ["ahoy", "mast", "keel", "sail", "buoy"];
     const { outputs } = await cutDuring(
       workspace,
       workspace.run(
         [
           call("exec_command", { cmd, tty: true, ...BRIEF }),
-          ...words.map((word) => type(`${word}\n`, BRIEF)),
-          type("helm\n", PATIENT),
+          ...words.map((word) => type(workspace, `${word}\n`, BRIEF)),
+          type(workspace, "helm\n", PATIENT),
         ],
         { environment: bridged(workspace) },
       ),

@@ -92,7 +92,7 @@ describe(`codex exec on ${serverKind === "codex" ? "its own" : "this"} server`, 
     await using workspace = await Workspace.open();
     const { proxy } = workspace;
     const cmd =
-      'test -t 0 && stty size; read -r name; echo "hello $name"; trap "echo interrupted; exit 42" INT; echo waiting; sleep 1000; echo slept';
+      'test -t 0 && stty size; read -r name; echo "hello $name"; trap "echo interrupted; exit 42" INT; bash -c "echo waiting; exec sleep 1000"; echo slept';
     const { outputs } = await workspace.run([
       call("exec_command", { cmd, tty: true, ...BRIEF }),
       type(proxy, "24 80", "Ada\n", BRIEF),
@@ -111,8 +111,9 @@ describe(`codex exec on ${serverKind === "codex" ? "its own" : "this"} server`, 
   it("interrupts a command without a terminal, and its children", async () => {
     await using workspace = await Workspace.open();
     const { proxy } = workspace;
-    // Bash runs the trap only when its child is gone: the signal has to reach both.
-    const cmd = 'trap "echo interrupted; exit 43" INT; echo waiting; sleep 1000; echo slept';
+    // Bash runs the trap only when its child is gone: the signal has to reach both. The child says when it is there: one
+    // that is just being forked would forget the signal with the trap.
+    const cmd = 'trap "echo interrupted; exit 43" INT; bash -c "echo waiting; exec sleep 1000"; echo slept';
     const { outputs } = await workspace.run([
       call("exec_command", { cmd, ...BRIEF }),
       type(proxy, "waiting", CTRL_C, PATIENT),
@@ -258,6 +259,11 @@ describe(`codex exec on ${serverKind === "codex" ? "its own" : "this"} server`, 
     });
     expect(outputs[0]).toContain("LAND AHOY");
     await withDeadline(mcp.streamClosed, DEADLINE_MS, () => "the end of the stream that was left open");
+    await pollUntil(
+      () => mcp.requests.includes("DELETE"),
+      DEADLINE_MS,
+      () => "the end of the session",
+    );
     expect(mcp.requests.toSorted()).toEqual([
       "DELETE",
       "GET",
