@@ -108,15 +108,16 @@ describe.each<ServerKind>(["ours", "codex"])(
 *** Delete File: gone.txt
 *** End Patch`;
       const typed =
-        'stty size; read -r name; echo "hello $name"; trap "echo interrupted; exit 42" INT; touch typed; sleep 1000';
-      const trapped = 'trap "echo interrupted; exit 43" INT; echo waiting; touch trapped; sleep 1000';
+        'stty size; touch asked; read -r name; echo "hello $name"; trap "echo interrupted; exit 42" INT; bash -c ": > typed; exec sleep 1000"';
+      const trapped =
+        'trap "echo interrupted; exit 43" INT; echo waiting; bash -c ": > trapped; exec sleep 1000"';
       const model = await play(
         [
           call("exec_command", { cmd: 'echo "$E2E_MARKER"; echo "größer" >&2; exit 9', ...PATIENT }),
           call("exec_command", { cmd: `apply_patch <<'PATCH'\n${patch}\nPATCH` }),
           call("exec_command", { cmd: typed, tty: true, ...BRIEF }),
-          (outputs) =>
-            call("write_stdin", { session_id: sessionIn(outputs.at(-1)?.text), chars: "Ada\n", ...BRIEF }),
+          // The terminal would show it above its size.
+          type("asked", 1, "Ada\n", BRIEF),
           type("typed", 2, "\u0003", PATIENT),
           call("exec_command", { cmd: trapped, ...BRIEF }),
           type("trapped", 1, "\u0003", PATIENT),
