@@ -4,7 +4,7 @@ import { createServer as createHttpServer } from "node:http";
 import { type AddressInfo, createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { type Authority, createAuthority, type Issued } from "../../../../test/fixtures/certificates.ts";
 import { parseListenUrl } from "../../../server/serve/listen-address.ts";
 import { checkAddress } from "./check-address.ts";
@@ -193,6 +193,10 @@ describe("a file", () => {
 });
 
 describe("the clock", () => {
+  // It stands still, so that the time that an answer takes is no part of the difference.
+  beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"] }));
+  afterEach(() => void vi.useRealTimers());
+
   /** A server whose clock differs, or that sends no date. */
   async function answering(offsetMs: number | undefined): Promise<URL> {
     const server = createHttpServer((_, response) => {
