@@ -1,10 +1,11 @@
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { PeerCertificate } from "node:tls";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createAuthority, type Authority, type Issued } from "../../test/fixtures/certificates.ts";
+import { openAround } from "../../test/fixtures/temporary-directory.ts";
 import { UsageError } from "../base/errors.ts";
 import { inboxOf, natsOptions, readLoginFile } from "./address.ts";
 import type { FleetAddress } from "./fleet-address.ts";
@@ -165,12 +166,7 @@ test("a pipe without a writer is refused, and does not stop the program", () => 
 });
 
 test("an unreadable file is closed again", () => {
-  const before = descriptors();
   for (let count = 0; count < 5; count += 1)
     expect(() => readLoginFile("nkey", folder)).toThrow("not a regular file");
-  expect(descriptors()).toBe(before);
+  expect(openAround(folder)).toEqual([]);
 });
-
-function descriptors(): number {
-  return readdirSync("/proc/self/fd").length;
-}

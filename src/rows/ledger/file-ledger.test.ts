@@ -3,6 +3,7 @@ import { type FileHandle, open } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
+import { openAround } from "../../../test/fixtures/temporary-directory.ts";
 import type { RowItem, RowRecord } from "../engine/row.ts";
 import { FileLedger } from "./file-ledger.ts";
 import type { JobHeader } from "./ledger-entries.ts";
@@ -191,14 +192,13 @@ test("half a line of something that is no ledger is refused, not dropped", async
 });
 
 test("no descriptor stays open, whether a ledger is closed, resumed or refused", async () => {
-  const before = readdirSync("/proc/self/fd").length;
   await (await FileLedger.create(path, HEADER)).close();
   await (await FileLedger.resume(path, HEADER, () => {})).close();
   const refuse = (): never => {
     throw new Error("another job");
   };
   await expect(FileLedger.resume(path, HEADER, refuse)).rejects.toThrow("another job");
-  expect(readdirSync("/proc/self/fd")).toHaveLength(before);
+  expect(openAround(folder)).toEqual([]);
 });
 
 test("what was recorded before a ledger is closed is in the file, also if nobody has waited for it", async () => {
@@ -224,11 +224,10 @@ test.each<[string, (ledger: FileLedger) => Promise<void>]>([
 
 test("a ledger that cannot be begun is an error, and stays unlocked and closed", async () => {
   await failDisk("EIO");
-  const before = readdirSync("/proc/self/fd").length;
   await expect(FileLedger.create(path, HEADER)).rejects.toThrow(`cannot write ${path}: EIO`);
   await expect(FileLedger.resume(path, HEADER, () => {})).rejects.toThrow(`cannot write ${path}: EIO`);
   expect(readdirSync(folder)).toEqual(["job.ledger"]);
-  expect(readdirSync("/proc/self/fd")).toHaveLength(before);
+  expect(openAround(folder)).toEqual([]);
 });
 
 test("a ledger that somebody has changed meanwhile is noticed", async () => {
