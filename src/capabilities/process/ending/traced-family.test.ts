@@ -46,9 +46,12 @@ const isAlive = (pid: number): boolean => readStat(pid)?.alive ?? false;
 /** Whether it is stopped, or about to be. */
 function isBeingStopped(pid: number): boolean {
   try {
-    const status = readFileSync(`/proc/${pid}/status`, "latin1");
-    const pending = BigInt(`0x${/^ShdPnd:\s*(\w+)$/m.exec(status)![1]}`);
-    return /^State:\s*T/m.test(status) || (pending & (1n << BigInt(constants.signals.SIGSTOP - 1))) !== 0n;
+    // Its state is read before its signals, and it may stop in between.
+    return [1, 2].some(() => {
+      const status = readFileSync(`/proc/${pid}/status`, "latin1");
+      const pending = BigInt(`0x${/^ShdPnd:\s*(\w+)$/m.exec(status)![1]}`);
+      return /^State:\s*T/m.test(status) || (pending & (1n << BigInt(constants.signals.SIGSTOP - 1))) !== 0n;
+    });
   } catch {
     return false;
   }
