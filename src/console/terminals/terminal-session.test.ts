@@ -5,6 +5,7 @@ import type { Host, ProcessEvent, Snapshot } from "../../client/browser.ts";
 import { type GridSize, TerminalSession, type TerminalState } from "./terminal-session.ts";
 
 const ROOM = { cols: 20, rows: 4 };
+const WAIT = { timeout: 20_000 };
 
 /** A server with one terminal, whose answers and events come when the test says so. */
 function fakeServer() {
@@ -77,7 +78,7 @@ function show(server: ReturnType<typeof fakeServer>) {
 
 /** Answers the first request for the screen, when it has come. */
 async function answerNext(server: ReturnType<typeof fakeServer>, ...answer: [string, number, GridSize?]) {
-  await vi.waitFor(() => expect(server.snapshots).toHaveLength(1));
+  await vi.waitFor(() => expect(server.snapshots).toHaveLength(1), WAIT);
   server.snapshots.shift()!.answer(...answer);
 }
 
@@ -85,28 +86,28 @@ it("output that comes while the screen is painted again for another size stays o
   const server = fakeServer();
   const { session, states, text } = show(server);
   await answerNext(server, "", 1);
-  await vi.waitFor(() => expect(states).toContain("open"));
+  await vi.waitFor(() => expect(states).toContain("open"), WAIT);
   const wide = { cols: 30, rows: 4 };
   const sized = session.sizeIs(wide, performance.now());
-  await vi.waitFor(() => expect(server.snapshots).toHaveLength(1));
+  await vi.waitFor(() => expect(server.snapshots).toHaveLength(1), WAIT);
   // The server has looked at its screen before that, and answers after it.
   server.output(1, "$ ");
   await new Promise((resolve) => setTimeout(resolve));
   await answerNext(server, "", 1, wide);
   await sized;
-  await vi.waitFor(() => expect(text()).toBe("$"));
+  await vi.waitFor(() => expect(text()).toBe("$"), WAIT);
   await session.close();
 });
 
 it("a size that is known before the terminal is open is sent", async () => {
   const server = fakeServer();
   const { session, emulator, states } = show(server);
-  await vi.waitFor(() => expect(server.snapshots).toHaveLength(1));
+  await vi.waitFor(() => expect(server.snapshots).toHaveLength(1), WAIT);
   const wide = { cols: 30, rows: 6 };
   session.fit(wide);
   await answerNext(server, "", 1);
-  await vi.waitFor(() => expect(states).toContain("open"));
-  await vi.waitFor(() => expect(server.sizes).toEqual([ROOM, wide]));
+  await vi.waitFor(() => expect(states).toContain("open"), WAIT);
+  await vi.waitFor(() => expect(server.sizes).toEqual([ROOM, wide]), WAIT);
   expect({ cols: emulator.cols, rows: emulator.rows }).toEqual(wide);
   await session.close();
 });
