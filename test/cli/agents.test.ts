@@ -1,8 +1,9 @@
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parse } from "csv-parse/sync";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { pollUntil } from "../fault/deadline.ts";
 import { agentJobScript, ResponsesEndpoint } from "../fixtures/scripted-model.mjs";
 import { calling, endpointOf, good } from "../rows/agent-rows.ts";
 import { startCommand } from "./command.ts";
@@ -92,6 +93,13 @@ it("ends everything at an interrupt, and continues with --resume", async () => {
   await writeCats(4);
   const asked = new Set<string>();
   let waits = true;
+  /** The others may have asked before the result of the first row is recorded. */
+  const firstEnded = () =>
+    pollUntil(
+      () => readFileSync(at("cats.results.csv.ledger"), "utf8").includes('"kind":"end"'),
+      60_000,
+      () => "the end of the first row",
+    );
   await using endpoint = await endpointOf(
     Object.fromEntries(
       ["row-1", "row-2", "row-3", "row-4"].map((id) => [
@@ -103,7 +111,7 @@ it("ends everything at an interrupt, and continues with --resume", async () => {
           else if (scene.request === 1)
             calling(["exec_command", { cmd: "sleep 1000", yield_time_ms: 250 }])(scene);
           else if (asked.has("row-2 2") && asked.has("row-3 2") && asked.has("row-4 2"))
-            running.child.kill("SIGINT");
+            void firstEnded().then(() => running.child.kill("SIGINT"));
         },
       ]),
     ),
