@@ -56,7 +56,9 @@ test("in a terminal, the log is for people, and elsewhere for programs", async (
   );
   const chosen = await serveInTerminal(`${exposed} --log-format json`);
   expect(chosen.stderr).toContain(`"level":"warn","message":"${message}`);
-  const piped = await line.run(`timeout -s TERM 5 exec-server ${exposed} 2>&1 >out | head -n 1; rm out`);
+  const piped = await line.run(
+    `sh -c 'echo $$ > pid; exec exec-server ${exposed}' 2>&1 >out | { head -n 1; kill $(cat pid); }; rm out pid`,
+  );
   expect(JSON.parse(piped.stdout)).toMatchObject({ level: "warn" });
 });
 
