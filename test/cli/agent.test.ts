@@ -169,7 +169,7 @@ it.each<[string, object, number]>([
   const options = { cwd: person.home, env: person.env, input: "" };
   const running = startCommand(agent(endpoint, "Wait."), options);
   await expect
-    .poll(async () => (await person.server().catch(() => undefined))?.runningProcesses)
+    .poll(async () => (await person.server().catch(() => undefined))?.runningProcesses, { timeout: 60_000 })
     .toBe(processes);
   running.child.kill("SIGINT");
   const { signal, stdout, stderr } = await running.ended();

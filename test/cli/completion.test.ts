@@ -92,6 +92,8 @@ test.concurrent.each(Object.entries(SHELLS))(
     await terminal.press("Tab", "Tab");
     await terminal.shows("remove");
   },
+  // Each of twenty lines starts the program.
+  300_000,
 );
 
 /** What the shells ask. */

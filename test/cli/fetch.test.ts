@@ -99,7 +99,7 @@ test.concurrent("fetch --output replaces a file only with a whole body, and leav
   const slow = startCommand(["fetch", "-o", "outputs/kept", `${url}/silent`], { env, cwd: line.directory });
   await pollUntil(
     async () => (await readdir(directory)).length === 3,
-    20_000,
+    60_000,
     () => "an unfinished file",
   );
   slow.child.kill("SIGINT");

@@ -55,7 +55,7 @@ test("--url stdio is a server of its own, in the command's directory and environ
   expect([first, second]).toEqual([`${directory} passed on ${server}`, `${directory} passed on ${server}`]);
   await pollUntil(
     () => !existsSync(`/proc/${server}`),
-    10_000,
+    60_000,
     () => "the server of the command runs",
   );
   const refused = await runCommand(["map", "--url", "stdio", "--token-file", "x", "rows.csv", "--", "true"], {
@@ -70,7 +70,7 @@ test("Ctrl-C reaches the command, and not its server of --url stdio, which would
   const command = startCommand(["map", "--url", "stdio", "-j2", "rows.csv", ...row], { cwd: directory });
   await pollUntil(
     () => existsSync(join(directory, "server-1")) && existsSync(join(directory, "server-2")),
-    10_000,
+    60_000,
     () => "the rows to run",
   );
   const stat = readFileSync(`/proc/${read("server-1").trim()}/stat`, "utf8");

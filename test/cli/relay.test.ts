@@ -10,7 +10,7 @@ import { createAuthority } from "../fixtures/certificates.ts";
 import { pollUntil } from "../fault/deadline.ts";
 import { type Ended, type RunningCommand, startCommand } from "./command.ts";
 
-const DEADLINE_MS = 30_000;
+const DEADLINE_MS = 60_000;
 const FINGERPRINT = /SHA256:[A-Za-z0-9+/]{43}/;
 
 let home: string;

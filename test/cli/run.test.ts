@@ -201,7 +201,7 @@ describe.concurrent("run", () => {
     // The end of its session would end it after 80 s.
     await pollUntil(
       () => !isAlive(alive),
-      15_000,
+      DEADLINE_MS,
       () => "the end of yes",
     );
     child.stdout!.destroy();

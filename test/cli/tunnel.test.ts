@@ -11,7 +11,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { pollUntil, withDeadline } from "../fault/deadline.ts";
 import { CommandLine } from "./command-line.ts";
 
-const DEADLINE_MS = 30_000;
+const DEADLINE_MS = 60_000;
 const MEBIBYTE = 1024 * 1024;
 
 let line: CommandLine;
