@@ -103,7 +103,8 @@ export default defineConfig({
           // Files share their modules: loading them again takes longer than most of the tests.
           isolate: false,
           // For a machine that does something else; what must be fast measures it.
-          testTimeout: 30_000,
+          testTimeout: 120_000,
+          hookTimeout: 60_000,
         },
       },
       {
@@ -111,7 +112,8 @@ export default defineConfig({
         test: {
           name: "unit-isolated",
           include: ISOLATED,
-          testTimeout: 30_000,
+          testTimeout: 120_000,
+          hookTimeout: 60_000,
         },
       },
       {
