@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import type { Host } from "../../src/client/host/host.ts";
 import type { ConsolePage } from "./console-page.ts";
 import { useConsole } from "./console-scene.ts";
+import { frames } from "./output-screen.ts";
 import { pressTogether } from "./press-together.ts";
 import { expectOnScreen, openDock, openTerminal, typeLine } from "./terminal-screen.ts";
 
@@ -57,6 +58,7 @@ it("of two commands with the same key, only the one that it runs has it; other k
   await page.getByRole("link", { name: "Terminals" }).focus();
   await page.keyboard.press("?");
   const sheet = page.getByRole("dialog", { name: "Keyboard" });
+  await sheet.waitFor();
   const keys = (await sheet.locator("dd").allInnerTexts()).map((text) => text.replace(/\s+/g, " "));
   expect(new Set(keys).size).toBe(keys.length);
   expect(keys.filter((text) => text === "N")).toEqual(["N"]);
@@ -102,10 +104,13 @@ it("reverse video is readable in both themes, and the hit where a search stands 
   const row = screen.locator(".xterm-rows > div", { hasText: "plain" }).first();
   for (const colorScheme of ["light", "dark"] as const) {
     await page.emulateMedia({ colorScheme });
+    await frames(page);
     const least = async (): Promise<number> => Math.min(...Object.values(await contrasts(row)));
     await expect.poll(least).toBeGreaterThanOrEqual(READABLE);
-    // Not a shade in between: as far from each other as the colours of the page.
-    expect((await contrasts(row))["plain"], colorScheme).toBeGreaterThan(9);
+    // Not a shade in between: as far from each other as the colours of the page. Rows are drawn after the theme changes.
+    await expect
+      .poll(async () => (await contrasts(row))["plain"], { message: colorScheme })
+      .toBeGreaterThan(9);
   }
   await page.keyboard.press("Control+Shift+F");
   await page.keyboard.type("needle");
@@ -131,6 +136,8 @@ it("the dialog of a start shows all of what runs, and its buttons stay in sight 
   await page.goto(`${scene.server.origin}/p`);
   await opened.ready();
   await page.getByRole("button", { name: "Start", exact: true }).click();
+  // It is loaded first, and keys that come before it are the page's.
+  await page.getByRole("dialog", { name: "Start a process" }).waitFor();
   await page.keyboard.type(`for i in $(seq 1 10); do ${"echo $i | sort | uniq -c; ".repeat(12)} done`);
   for (const size of [DESKTOP, PHONE]) {
     await page.setViewportSize(size);
@@ -171,6 +178,8 @@ it("messages have heads above their columns", async () => {
     .toEqual(["Time", "", "Method", "Kind", "Id", "Took", "Size"]);
   const columns = (row: Locator): Promise<number[]> =>
     row.locator("> span").evaluateAll((spans) => spans.map((span) => span.getBoundingClientRect().left));
+  // They come a frame after the heads.
+  await page.locator(".insp-row").first().waitFor();
   expect(await columns(page.locator(".insp-heads"))).toEqual(
     await columns(page.locator(".insp-row").first()),
   );
