@@ -50,6 +50,11 @@ it("nothing that a program writes changes anything outside its terminal", async 
   const screen = screenOf(page);
   // All of it is to fit, so it waits until the terminal has the size of the page instead of 24 rows.
   await expect.poll(() => screen.locator(".xterm-rows > div").count()).toBeGreaterThan(LINES);
+  await page.locator(".term-pane[data-state=open]").waitFor();
+  // With the list of terminals, the page stores their commands.
+  await expect
+    .poll(() => page.evaluate(() => Object.keys(sessionStorage)))
+    .toContain("exec-server-terminal-commands");
   await page.evaluate(() => navigator.clipboard.writeText("mine"));
   const before = await surroundings(page, INSIDE);
   expect(before).toMatchObject({ clipboard: "mine", harmed: false });
