@@ -20,7 +20,7 @@ let closedResponses = 0;
 
 beforeAll(async () => {
   upstream = createServer((request, response) => {
-    response.once("close", () => closedResponses++);
+    if (request.url === "/endless") response.once("close", () => closedResponses++);
     if (request.url === "/moved") response.writeHead(302, { location: "/" }).end();
     else if (request.url === "/endless") response.writeHead(200).write(`${MARKUP} begins\n`);
     else if (request.url === "/bytes") response.end(Buffer.from([0, 255, 1]));
@@ -342,6 +342,8 @@ it("a request whose connection is cut says what is known, and the form continues
   await answer(page).getByText("waiting").waitFor();
   await scene.server.stop("SIGKILL");
   await scene.server.start();
+  // Until then, the page may not know that its connection is gone.
+  await answer(page).getByText("The page reconnects by itself.").waitFor();
   await opened.ready();
   await heading(page, "process/wait").waitFor();
   await answer(page).getByText("The page reconnects by itself.").waitFor();
