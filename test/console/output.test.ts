@@ -93,11 +93,13 @@ describe("lines", () => {
     const follow = page.getByRole("button", { name: "Follow" });
     await page.mouse.wheel(0, -2000);
     await follow.waitFor();
-    await frames(page);
-    const before = await shownText(page);
-    expect(before).not.toContain("more one");
+    // The way up may take some frames.
+    await expect.poll(() => shownText(page)).not.toContain("more one");
     await process.write("two\n");
-    // Its number is known to the page by the width of its field, so the line is asked for by a search.
+    // A search goes to what is there when it begins.
+    await expect
+      .poll(() => page.locator(".out-all").evaluate((all) => Number.parseFloat(all.style.height)))
+      .toBe(502 * 20);
     await page.keyboard.press("/");
     await page.keyboard.type("more two");
     await expect.poll(() => page.locator(".out-found").innerText()).toBe("1 of 1");
