@@ -37,6 +37,7 @@ export class FleetBeats implements AsyncDisposable {
   /** Each machine's latest beat, which is repeated, or they would count as lost. */
   readonly #last = new Map<string, Beat>();
   readonly #clock: NodeJS.Timeout;
+  #rounds = 0;
 
   static async open(nats: NatsServer): Promise<FleetBeats> {
     return new FleetBeats(await NatsBus.open({ servers: nats.url, user: "exec", pass: "e" }));
@@ -45,8 +46,14 @@ export class FleetBeats implements AsyncDisposable {
   private constructor(bus: NatsBus) {
     this.#bus = bus;
     this.#clock = setInterval(() => {
+      this.#rounds += 1;
       for (const beat of this.#last.values()) this.#publish(beat);
     }, EVERY_MS);
+  }
+
+  /** No machine has sent more beats than these. */
+  get rounds(): number {
+    return this.#rounds;
   }
 
   /** Sends a beat with these facts. */
@@ -58,6 +65,7 @@ export class FleetBeats implements AsyncDisposable {
 
   /** All of them tell something once; their loads differ with the number of the round. */
   tell(round: number): void {
+    this.#rounds += 1;
     for (const [index, facts] of MACHINES.entries()) {
       const wave = 1 + 0.3 * Math.sin(round / 2 + index) + 0.12 * Math.sin(round * 1.7 + index * 2);
       const since = this.#began - (index * index + 1) * 2.7 * HOUR_MS;
