@@ -74,6 +74,10 @@ it("a tab that was never shown is closed with the same question, and its process
   await using opened = await reopen("many-10");
   const { page } = opened;
   await expectOnScreen(screenOf(page), "this is many-10");
+  // Whether it runs, the page knows from the list of terminals. It stores their commands with it.
+  await expect
+    .poll(() => page.evaluate(() => sessionStorage.getItem("exec-server-terminal-commands") ?? ""))
+    .toContain('"many-11"');
   const question = page.getByRole("dialog", { name: "Close many-11?" });
   const close = async (answer: string): Promise<void> => {
     await page.getByRole("tab", { name: "many-11" }).click({ button: "middle" });
