@@ -136,7 +136,8 @@ test(
           isDone = status === 0;
           // A program that was not killed says how to continue, unless it was about to connect.
           if (!isDone && status !== null) {
-            const isShaking = !job.hasBegun(program) && /^exec-server: lost the connection: /.test(stderr);
+            const isShaking =
+              !job.hasBegun(program) && stderr.startsWith("exec-server: lost the connection: ");
             if (!isShaking)
               expect(stderr).toMatch(
                 /; the same command with --resume continues the job\n$|failed to connect/,

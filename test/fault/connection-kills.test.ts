@@ -18,20 +18,20 @@ interface Plan {
 /** Adds the outcome of each session as soon as it is over. */
 async function runAll(plans: Iterable<Plan>, outcomes: Outcome[] = []): Promise<Outcome[]> {
   const iterator = plans[Symbol.iterator]();
-  for (let isOver = false; !isOver; ) {
+  for (;;) {
+    const before = outcomes.length;
     await using server = await startServer();
     let left = SESSIONS_PER_SERVER;
     const lane = async () => {
-      while (left > 0 && !isOver) {
-        left -= 1;
+      for (; left > 0; left -= 1) {
         const next = iterator.next();
-        if (next.done === true) isOver = true;
-        else outcomes.push(await runScript(server.url, next.value.cutAfter, next.value.seed));
+        if (next.done === true) return;
+        outcomes.push(await runScript(server.url, next.value.cutAfter, next.value.seed));
       }
     };
     await Promise.all(Array.from({ length: SESSIONS_AT_A_TIME }, lane));
+    if (outcomes.length - before < SESSIONS_PER_SERVER) return outcomes;
   }
-  return outcomes;
 }
 
 /**
