@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { PeerCertificate } from "node:tls";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createAuthority, type Authority, type Issued } from "../../test/fixtures/certificates.ts";
-import { openAround } from "../../test/fixtures/temporary-directory.ts";
+import { openIn } from "../../test/fixtures/temporary-directory.ts";
 import { UsageError } from "../base/errors.ts";
 import { inboxOf, natsOptions, readLoginFile } from "./address.ts";
 import type { FleetAddress } from "./fleet-address.ts";
@@ -168,5 +168,5 @@ test("a pipe without a writer is refused, and does not stop the program", () => 
 test("an unreadable file is closed again", () => {
   for (let count = 0; count < 5; count += 1)
     expect(() => readLoginFile("nkey", folder)).toThrow("not a regular file");
-  expect(openAround(folder)).toEqual([]);
+  expect(openIn(folder)).toEqual([]);
 });

@@ -3,7 +3,7 @@ import { type FileHandle, open } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
-import { openAround } from "../../../test/fixtures/temporary-directory.ts";
+import { openIn } from "../../../test/fixtures/temporary-directory.ts";
 import type { RowItem, RowRecord } from "../engine/row.ts";
 import { FileLedger } from "./file-ledger.ts";
 import type { JobHeader } from "./ledger-entries.ts";
@@ -198,7 +198,7 @@ test("no descriptor stays open, whether a ledger is closed, resumed or refused",
     throw new Error("another job");
   };
   await expect(FileLedger.resume(path, HEADER, refuse)).rejects.toThrow("another job");
-  expect(openAround(folder)).toEqual([]);
+  expect(openIn(folder)).toEqual([]);
 });
 
 test("what was recorded before a ledger is closed is in the file, also if nobody has waited for it", async () => {
@@ -227,7 +227,7 @@ test("a ledger that cannot be begun is an error, and stays unlocked and closed",
   await expect(FileLedger.create(path, HEADER)).rejects.toThrow(`cannot write ${path}: EIO`);
   await expect(FileLedger.resume(path, HEADER, () => {})).rejects.toThrow(`cannot write ${path}: EIO`);
   expect(readdirSync(folder)).toEqual(["job.ledger"]);
-  expect(openAround(folder)).toEqual([]);
+  expect(openIn(folder)).toEqual([]);
 });
 
 test("a ledger that somebody has changed meanwhile is noticed", async () => {
