@@ -202,8 +202,8 @@ test("a program ends by itself after close, although a grandchild of a stdio ser
   });
   try {
     const [code] = (await withDeadline(
-      once(child, "exit"),
-      25_000,
+      once(child, "close"),
+      60_000,
       () => `the end of the program; ${text}`,
     )) as [number | null];
     expect(code).toBe(0);

@@ -18,7 +18,7 @@ async function main(): Promise<void> {
     error: () => {},
   };
   const script =
-    'setsid sh -c \'echo "grandchild $$" >&2; exec sleep 30 </dev/null >/dev/null\' & exec "$0" "$@"';
+    'setsid sh -c \'echo "grandchild $$" >&2; exec sleep 300 </dev/null >/dev/null\' & exec "$0" "$@"';
   const host = await connect(
     { command: ["/bin/sh", "-c", script, process.execPath, cli, "--listen", "stdio"] },
     { logger },
