@@ -7,6 +7,7 @@ import { type AddressInfo, connect, createServer as createTcpServer, type Server
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { freePort } from "../../../test/fixtures/free-port.ts";
 import { attach } from "./attach.ts";
 import { serve, type ServeOptions } from "./serve.ts";
 
@@ -78,9 +79,10 @@ describe("a server that cannot start leaves nothing open", () => {
 });
 
 it("a server that is closed leaves nothing open either", async () => {
-  const server = await serve({ authentication: table()! });
+  const port = await freePort();
+  const server = await serve({ listen: `ws://127.0.0.1:${port}`, authentication: table()! });
   await server.close();
   expect(await timersLeft()).toBe(0);
-  const socket = connect(Number(new URL(server.url).port), "127.0.0.1");
+  const socket = connect(port, "127.0.0.1");
   expect(await once(socket, "error")).toMatchObject([{ code: "ECONNREFUSED" }]);
 });
