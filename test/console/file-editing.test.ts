@@ -41,6 +41,8 @@ it("a text is edited and saved; what someone else wrote meanwhile is never lost 
   await page.keyboard.press("Control+S");
   await files.press("Overwrite with mine");
   await expect.poll(() => readFile(path, "utf8")).toBe("// mine\n");
+  // The page knows it, too.
+  await page.getByText("Someone else changed the file").waitFor({ state: "hidden" });
   await files.type("// mine again\n");
   await writeFile(path, "// theirs at last\n");
   await page.getByText("Someone else changed the file").waitFor();
@@ -228,6 +230,7 @@ it("what is not saved is kept: over a restart of the server, beside other tabs, 
   await dialog.getByText("Someone else changed this file").waitFor();
   await files.press("Overwrite with mine");
   await other.expectText("mine\n");
+  await page.getByText("changed", { exact: true }).waitFor({ state: "hidden" });
   expect(await readFile(path, "utf8")).toBe("mine\n");
 
   await files.type("never saved\n");
