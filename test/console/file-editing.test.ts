@@ -157,6 +157,27 @@ it("an editor that comes late does not take the keyboard from who types elsewher
   opened.expectClean();
 });
 
+it("an editor that comes late has what the file contains by then", async () => {
+  const directory = await directoryOf(scene.server, { "text.txt": "old\n" });
+  await using files = await FilesPage.open(scene.browser, scene.server);
+  const { page, opened } = files;
+  let release = (): void => {};
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  await page.route(/code-editor/, async (route) => {
+    await released;
+    await route.continue();
+  });
+  await files.goto(join(directory, "text.txt"));
+  await page.getByText("4 B", { exact: true }).waitFor();
+  await writeFile(join(directory, "text.txt"), "new text\n");
+  await page.getByText("9 B", { exact: true }).waitFor();
+  release();
+  await files.expectText("new text\n");
+  opened.expectClean();
+});
+
 it("a change that was made just now is not left without a question", async () => {
   const directory = await directoryOf(scene.server, { "text.txt": "first\n" });
   await using files = await FilesPage.open(scene.browser, scene.server);

@@ -58,6 +58,9 @@ export function draftEncoding(path: string): Encoding | undefined {
 export function TextFile({ frame, document, loaded, content, onFollow, onPicture }: TextFileProps) {
   const parent = useRef<HTMLDivElement>(null);
   const editor = useRef<CodeEditor>(undefined);
+  /** The file may be read again while the editor is being loaded. */
+  const latest = useRef(content);
+  latest.current = content;
   const cursor = useSignal("");
   const isSaving = useSignal(false);
   const isReadOnly = !content.isExact || !mayWrite();
@@ -77,9 +80,9 @@ export function TextFile({ frame, document, loaded, content, onFollow, onPicture
       editor.current = new CodeEditor({
         parent: parent.current,
         name: nameOf(document.path),
-        saved: content.text,
+        saved: latest.current.text,
         text: draft?.text,
-        ending: content.ending,
+        ending: latest.current.ending,
         isReadOnly,
         isDark: theme.value === "dark",
         onChange: (changed) => {
