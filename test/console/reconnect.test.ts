@@ -33,6 +33,8 @@ it("a terminal whose connection is cut while it writes has every line, in order"
   await using opened = await scene.openBehind(relay);
   const { page } = opened;
   const screen = await openTerminal(page);
+  const rows = screen.locator(".xterm-rows > div");
+  const height = await rows.count();
   const cuts = cutEvery(relay, CUT_BYTES, CUTS, (number) => {
     // Long enough for a person to see it.
     relay.refuses = number === 1;
@@ -43,6 +45,10 @@ it("a terminal whose connection is cut while it writes has every line, in order"
   relay.refuses = false;
   await expectOnScreen(screen, /^done$/m);
   expect(cuts()).toBe(CUTS);
+  // The screen has its size again, which the banner had changed: it must not move while it is read.
+  await opened.ready();
+  await page.getByText("The connection was lost").waitFor({ state: "hidden" });
+  await expect.poll(() => rows.count()).toBe(height);
   const numbers = (await linesFrom(`line-1-${FILLING}`, page, screen)).flatMap(
     (line) => /^line-(\d+)-x+$/.exec(line)?.[1] ?? [],
   );
@@ -64,6 +70,8 @@ it("after a restart of the server the page says so, connects by itself and works
   // Everything that ran has ended with the server.
   await page.getByRole("button", { name: "Start again" }).click();
   const after = screenOf(page);
+  // The old prompt does not count.
+  await expect.poll(() => textOf(after)).not.toContain("before");
   await expectOnScreen(after, /[$#]$/m);
   await after.click();
   await typeLine(page, "echo af''ter");

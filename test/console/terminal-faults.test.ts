@@ -2,10 +2,12 @@ import type { Locator } from "playwright-core";
 import { expect, it } from "vitest";
 import { Relay } from "../client/relay.ts";
 import { useConsole } from "./console-scene.ts";
+import { frames } from "./output-screen.ts";
 import { expectOnScreen, openDock, openTerminal, screenOf, textOf, typeLine } from "./terminal-screen.ts";
 
 /** Sessions that wait for their page are forgotten after 80 s. */
-const SOON_MS = 15_000;
+const SOON_MS = 30_000;
+const FORGOTTEN_MS = 120_000;
 const PHONE = { width: 390, height: 844 };
 
 const scene = useConsole();
@@ -83,7 +85,7 @@ async function sessionsOfPages(): Promise<number> {
 
 it("a page that is loaded again or left leaves no session behind", async () => {
   // Those of the pages before are about to end, or wait for their page.
-  await expect.poll(sessionsOfPages, { timeout: 60_000 }).toBe(0);
+  await expect.poll(sessionsOfPages, { timeout: FORGOTTEN_MS }).toBe(0);
   {
     await using opened = await scene.open();
     for (let loads = 0; loads < 3; loads++) {
@@ -128,6 +130,8 @@ it("after a restart of the server the old screen can still be read, and stays ab
   await again.waitFor({ state: "hidden" });
   const upwards = async (): Promise<string> => {
     await page.keyboard.press("Shift+PageUp");
+    // The next step would go past what is not drawn yet.
+    await frames(page);
     return textOf(screenOf(page));
   };
   await expect.poll(upwards).toContain("this one replaced it");
