@@ -74,7 +74,9 @@ it.each([
       ).flat();
     };
     await expect.poll(differences).toEqual([]);
-    expect((await lookOf(screen)).some((row) => row.includes("xterm-cursor"))).toBe(hasCursor);
+    await expect
+      .poll(async () => (await lookOf(screen)).some((row) => row.includes("xterm-cursor")))
+      .toBe(hasCursor);
     fresh.expectClean();
     opened.expectClean();
   },
@@ -155,6 +157,8 @@ it("tabs and splits by keys and by mouse, each with its address; a question befo
       .map(({ name }) => name);
   expect(await running()).toEqual(expect.arrayContaining([first, second, third]));
   await page.getByRole("tab", { name: second }).click();
+  // Its pane has become another one, which asks only when it is open.
+  await expectOnScreen(focusedScreen(page), "in-the-left");
   await page.keyboard.press("Alt+Shift+X");
   await page.getByRole("button", { name: "End it" }).click();
   await expect.poll(running).not.toContain(second);
