@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { rm, writeFile } from "node:fs/promises";
+import { rename, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -138,12 +138,14 @@ describe("with tokens", () => {
     full: "a-token-for-everything",
   };
 
-  const writeTable = (given: readonly (readonly [preset: string, token: string])[]): Promise<void> => {
+  const writeTable = async (given: readonly (readonly [preset: string, token: string])[]): Promise<void> => {
     const table = given.map(([preset, token], index) => {
       const sha256 = createHash("sha256").update(token).digest("hex");
       return `[[token]]\nname = "${preset}-${index}"\nsha256 = "${sha256}"\npreset = "${preset}"\n${MORE[preset] ?? ""}`;
     });
-    return writeFile(path, table.join("\n"), { mode: 0o600 });
+    // The server may read it at any time, and must not find half of it.
+    await writeFile(`${path}.new`, table.join("\n"), { mode: 0o600 });
+    await rename(`${path}.new`, path);
   };
 
   beforeAll(async () => {
@@ -221,6 +223,7 @@ describe("with tokens", () => {
       await page.goto(server.origin);
       await page.getByRole("button", { name: "Actions for watched" }).click();
       const menu = page.getByRole("menu", { name: "Actions" });
+      await menu.waitFor();
       const actions = (await menu.getByRole("menuitem").allInnerTexts()).map((text) => text.split("\n")[0]);
       const boxes = await page.locator(".proc-row input").count();
       await menu.getByRole("menuitem", { name: "Open the output" }).click();

@@ -52,6 +52,8 @@ it("a job has the sandbox of the token, and whoever may only watch sees it and n
   expect(existsSync(join(shared, "other/1"))).toBe(false);
   // Nothing is left of it.
   await using host = await users.server.connect({ token: TOKENS.boxed });
-  expect((await host.processes({ scope: "kept" })).map(({ state }) => state)).toEqual(["closed"]);
+  await expect
+    .poll(async () => (await host.processes({ scope: "kept" })).map(({ state }) => state))
+    .toEqual(["closed"]);
   boxed.expectClean();
 });
