@@ -97,6 +97,8 @@ it("what is appended to a file is followed until one scrolls up, also when the l
   await expect.poll(() => lastLine(page)).toBe("a new log");
   await appendFile(path, `${lines}\n`);
   await expect.poll(() => lastLine(page)).toBe("line 299");
+  // The editor draws the lines first, and scrolls there with the next frame.
+  await expect.poll(() => page.locator(".cm-scroller").evaluate((box) => box.scrollTop)).toBeGreaterThan(0);
   await page.mouse.move(800, 500);
   await page.mouse.wheel(0, -400);
   await page.getByRole("button", { name: "Follow", pressed: false }).waitFor();
