@@ -102,10 +102,21 @@ it("a page that the browser has kept for a step back connects again", async () =
   await using opened = await scene.open({ losesConnections: true });
   const { page } = opened;
   const screen = await openTerminal(page);
-  // What a browser does around a page that it keeps.
-  await page.evaluate(() => dispatchEvent(new PageTransitionEvent("pagehide", { persisted: true })));
-  await page.locator(".rail-state:not(.connected)").waitFor({ state: "attached" });
-  await page.evaluate(() => dispatchEvent(new PageTransitionEvent("pageshow", { persisted: true })));
+  // What a browser does around a page that it keeps. Seen from outside, the page might be connected again already.
+  await page.evaluate(async () => {
+    const state = document.querySelector(".rail-state")!;
+    const left = new Promise<void>((resolve) => {
+      const observer = new MutationObserver(() => {
+        if (state.classList.contains("connected")) return;
+        observer.disconnect();
+        resolve();
+      });
+      observer.observe(state, { attributeFilter: ["class"] });
+    });
+    dispatchEvent(new PageTransitionEvent("pagehide", { persisted: true }));
+    await left;
+    dispatchEvent(new PageTransitionEvent("pageshow", { persisted: true }));
+  });
   await opened.ready();
   await expectOnScreen(screenOf(page), /[$#]$/m);
   await screen.click();
