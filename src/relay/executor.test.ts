@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import type { WebSocket } from "ws";
 import { FakeRelay } from "../../test/fixtures/fake-relay.ts";
+import { freePort } from "../../test/fixtures/free-port.ts";
 import type { LogFields, Logger } from "../base/logger.ts";
 import { Initiator } from "../noise/handshake.ts";
 import { loadKem } from "../noise/kem.ts";
@@ -64,11 +65,12 @@ describe("the first registration", () => {
   });
 
   test("waits for a relay that cannot be reached", async () => {
-    const { base } = relay;
     await relay[Symbol.asyncDispose]();
+    const port = await freePort();
+    const base = `http://127.0.0.1:${port}`;
     const starting = create({ base }).start();
     await vi.waitFor(() => expect(log).toHaveLength(1), WAIT);
-    relay = await FakeRelay.open(Number(new URL(base).port));
+    relay = await FakeRelay.open(port);
     await starting;
     expect(log).toEqual([
       expect.stringMatching(/^warn: the relay cannot be reached; .*ECONNREFUSED/) as string,

@@ -12,6 +12,7 @@ import { builtCli } from "../fault/server-under-test.ts";
 import { launch } from "../conformance/server-process.ts";
 import { browse, openPageClient, pageStatus, signIn, tokenOf, trade } from "../access/console-browser.ts";
 import { askFor, PreviewBrowser, startApp } from "../access/preview-browser.ts";
+import { freePort } from "../fixtures/free-port.ts";
 import { startCommand, type RunningCommand } from "./command.ts";
 import { Person } from "./person.ts";
 import { Tmux } from "./tmux.ts";
@@ -117,7 +118,7 @@ it("opens ports of what runs on the user's own server, each on an origin of its 
 it("prints another link when Enter is pressed, on a port of one's choice", async () => {
   await using person = new Person();
   await using tmux = await Tmux.start();
-  const port = 10_000 + Math.floor(Math.random() * 20_000);
+  const port = await freePort();
   const args = [process.execPath, builtCli, "open", "--print", "--port", `${port}`];
   const terminal = await tmux.open(args, { env: person.env, columns: 160 });
   await terminal.shows("Enter prints another link, Ctrl-C stops that");

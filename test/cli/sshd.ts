@@ -1,9 +1,9 @@
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { builtCli } from "../fault/server-under-test.ts";
+import { freePort } from "../fixtures/free-port.ts";
 
 const SSHD = "/usr/sbin/sshd";
 
@@ -89,21 +89,4 @@ export async function startSshd(
       if (sshd.exitCode === null && sshd.signalCode === null) await once(sshd, "exit");
     },
   };
-}
-
-/** Outside the system's ephemeral range, so that no other program gets it before sshd does. */
-async function freePort(): Promise<number> {
-  for (;;) {
-    const port = 10_000 + Math.floor(Math.random() * 20_000);
-    const server = createServer();
-    const isFree = once(server, "listening").then(
-      () => true,
-      () => false,
-    );
-    server.listen(port, "127.0.0.1");
-    if (!(await isFree)) continue;
-    server.close();
-    await once(server, "close");
-    return port;
-  }
 }

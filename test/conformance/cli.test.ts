@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { setTimeout } from "node:timers/promises";
 import { expect } from "vitest";
+import { freePort } from "../fixtures/free-port.ts";
 import { expectClosed } from "./malformed.ts";
 import { openStdioPeer, openWebSocketPeer } from "./raw-peer.ts";
 import type { ServerProcess } from "./server-process.ts";
@@ -278,13 +279,3 @@ verifies("cli.signal:stdio", async ({ launch }) => {
     expect(await exitOf(server), signal).toBe(0);
   }
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  if (address === null || typeof address === "string") throw new TypeError("not a TCP address");
-  return address.port;
-}

@@ -8,7 +8,8 @@ import { type ListeningServer, serve } from "../../src/server/index.ts";
 import { withDeadline } from "../fault/deadline.ts";
 import type { Issued } from "../fixtures/certificates.ts";
 import { type ExampleNats, startExampleNats } from "../fixtures/example-nats.ts";
-import { freePort, startNatsFile } from "../fixtures/nats-server.ts";
+import { freePort } from "../fixtures/free-port.ts";
+import { startNatsFile } from "../fixtures/nats-server.ts";
 
 const POLL = { timeout: 90_000 };
 const DEADLINE_MS = 90_000;

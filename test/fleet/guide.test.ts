@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { pollUntil, withDeadline } from "../fault/deadline.ts";
 import { builtCli, packageRoot } from "../fault/server-under-test.ts";
 import { type Authority, createAuthority } from "../fixtures/certificates.ts";
-import { freePort } from "../fixtures/nats-server.ts";
+import { freePort } from "../fixtures/free-port.ts";
 
 const PAGE = fileURLToPath(new URL("../../docs/guide/fleet.md", import.meta.url));
 const DEADLINE_MS = 90_000;

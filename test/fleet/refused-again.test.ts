@@ -6,7 +6,8 @@ import { nkeys } from "@nats-io/transport-node";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { connect } from "../../src/client/index.ts";
 import { type ListeningServer, serve } from "../../src/server/index.ts";
-import { freePort, type NatsServer, startNatsFile } from "../fixtures/nats-server.ts";
+import { freePort } from "../fixtures/free-port.ts";
+import { type NatsServer, startNatsFile } from "../fixtures/nats-server.ts";
 
 const SOON = { timeout: 60_000 };
 

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import net from "node:net";
 import { createDeferred, type Deferred } from "../../src/base/deferred.ts";
-import { freePort } from "../fixtures/nats-server.ts";
+import { freePort } from "../fixtures/free-port.ts";
 
 /** Who is at the other end of a connection to a relay: its first line says so. */
 export type Leg = "executor" | "client" | "registry";

@@ -8,7 +8,7 @@ import type { RelayToken } from "../../src/relay/service/registry-api.ts";
 import { RelayService } from "../../src/relay/service/relay-service.ts";
 import { createServer } from "../../src/server/index.ts";
 import type { Transport } from "../../src/transport/transport.ts";
-import { freePort } from "../fixtures/nats-server.ts";
+import { freePort } from "../fixtures/free-port.ts";
 
 const DEADLINE_MS = 60_000;
 export const EXECUTOR_TOKEN = "executor-token";

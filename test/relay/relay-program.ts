@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { connect, type Host } from "../../src/client/index.ts";
 import { launch, type ServerKind, type ServerProcess } from "../conformance/server-process.ts";
 import { pollUntil } from "../fault/deadline.ts";
-import { freePort } from "../fixtures/nats-server.ts";
+import { freePort } from "../fixtures/free-port.ts";
 import { relayReach } from "../../src/relay/reach.ts";
 import type { Transport } from "../../src/transport/transport.ts";
 import { LegProxy } from "./leg-proxy.ts";

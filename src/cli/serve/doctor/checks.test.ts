@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { type Authority, createAuthority, type Issued } from "../../../../test/fixtures/certificates.ts";
+import { freePort } from "../../../../test/fixtures/free-port.ts";
 import { parseListenUrl } from "../../../server/serve/listen-address.ts";
 import { checkAddress } from "./check-address.ts";
 import { checkCertificate } from "./check-certificate.ts";
@@ -49,7 +50,7 @@ describe("the address", () => {
 
   test("is free, or taken by a program that is named", async () => {
     const server = createServer();
-    const port = await listening(server, LOOPBACK);
+    const port = await listening(server, { ...LOOPBACK, port: await freePort() });
     expect(await addressAt(`ws://127.0.0.1:${port}`)).toMatchObject({
       detail: expect.stringContaining(`process ${process.pid}`) as string,
     });
@@ -246,10 +247,7 @@ test("thousands of descriptors are enough, hundreds are not", () => {
 });
 
 test("a NATS server that is not there is named, with the reason", async () => {
-  const server = createServer();
-  const port = await listening(server, LOOPBACK);
-  server.close();
-  await once(server, "close");
+  const port = await freePort();
   expect(await checkNats({ servers: `nats://127.0.0.1:${port}` })).toMatchObject({
     name: "nats",
     ok: false,
