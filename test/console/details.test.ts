@@ -123,8 +123,12 @@ it("reverse video is readable in both themes, and the hit where a search stands 
       return colours.findIndex((colour) => colours.filter((other) => other === colour).length === 1);
     });
   // Each letter is searched for as it is typed, and the first ones are in more places.
-  await page.getByText(/^[123] of 3$/).waitFor();
-  await expect.poll(current).toBeGreaterThanOrEqual(0);
+  const said = page.getByText(/^[123] of 3$/);
+  await said.waitFor();
+  // It is painted some time after it is said.
+  const isPainted = async (): Promise<boolean> =>
+    (await current()) === Number.parseInt(await said.innerText(), 10) - 1;
+  await expect.poll(isPainted).toBe(true);
   const before = await current();
   await page.keyboard.press("Enter");
   await expect.poll(current).toBe((before + 2) % 3);
