@@ -35,7 +35,7 @@ beforeEach(async () => {
   for (const name of ["from", "other", "to"]) await mkdir(join(base, name));
 });
 
-afterEach(() => rm(base, { recursive: true, force: true }));
+afterEach(() => rm(base, { recursive: true, force: true, maxRetries: 5 }));
 
 const through = (url: string): CommandOptions => ({ cwd: base, env: { EXEC_SERVER_URL: url } });
 const cp = (...args: string[]) => runCommand(["cp", ...args], through(server.url));

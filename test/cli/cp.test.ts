@@ -40,7 +40,7 @@ beforeEach(async () => {
   await mkdir(join(base, "from"));
 });
 
-afterEach(() => rm(base, { recursive: true, force: true }));
+afterEach(() => rm(base, { recursive: true, force: true, maxRetries: 5 }));
 
 const through = (url: string): CommandOptions => ({ cwd: base, env: { EXEC_SERVER_URL: url } });
 const cp = (...args: string[]) => runCommand(["cp", ...args], through(server.url));

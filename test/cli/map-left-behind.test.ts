@@ -28,7 +28,7 @@ afterAll(() => server.stop());
 
 beforeEach(async () => {
   directory = await mkdtemp("/var/tmp/exec-server-left-behind-");
-  return () => rm(directory, { recursive: true });
+  return () => rm(directory, { recursive: true, maxRetries: 5 });
 });
 
 const map = (rows: number, ...args: string[]) => {

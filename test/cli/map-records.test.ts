@@ -33,7 +33,7 @@ beforeEach(async () => {
     join(directory, "rows.csv"),
     `n\n${Array.from({ length: ROWS }, (_, n) => `${n}\n`).join("")}`,
   );
-  return () => rm(directory, { recursive: true });
+  return () => rm(directory, { recursive: true, maxRetries: 5 });
 });
 
 const map = (...flags: string[]): string[] => {

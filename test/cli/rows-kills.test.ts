@@ -152,7 +152,7 @@ test(
       throw new Error(`FAULT_SEED ${runSeed}: ${history.join("; ")}`, { cause: error });
     } finally {
       await server.stop();
-      await rm(directory, { recursive: true, force: true });
+      await rm(directory, { recursive: true, force: true, maxRetries: 5 });
     }
   },
   120_000 + KILLS * 10_000,

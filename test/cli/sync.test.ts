@@ -37,7 +37,7 @@ beforeEach(async () => {
   await mkdir(at("from"));
 });
 
-afterEach(() => rm(base, { recursive: true, force: true }));
+afterEach(() => rm(base, { recursive: true, force: true, maxRetries: 5 }));
 
 const at = (...names: string[]): string => join(base, ...names);
 const remote = (...names: string[]): string => `:${at(...names)}`;

@@ -82,7 +82,8 @@ export class Tmux implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#terminals > 0) await this.command("kill-server").catch(() => {});
-    await rm(this.home, { recursive: true, force: true });
+    // A shell that is ended by this may still write its history.
+    await rm(this.home, { recursive: true, force: true, maxRetries: 5 });
   }
 }
 
