@@ -5,6 +5,7 @@ import { socketUrl } from "../../src/base/socket-url.ts";
 import { connect } from "../../src/client/host/connect.ts";
 import type { Result } from "../../src/protocol/index.ts";
 import { type CommandOptions, type Ended, runCommand } from "./command.ts";
+import { killIfThere } from "../fixtures/kill-if-there.ts";
 
 /** A user with their own home and runtime directory, and so their own server. */
 export class Person implements AsyncDisposable {
@@ -37,7 +38,7 @@ export class Person implements AsyncDisposable {
   /** Ends the own server by force, with everything that it runs. */
   async [Symbol.asyncDispose](): Promise<void> {
     const server = await this.server().catch(() => undefined);
-    if (server !== undefined) process.kill(server.pid, "SIGKILL");
+    if (server !== undefined) killIfThere(server.pid);
     rmSync(this.home, { recursive: true, force: true, maxRetries: 5 });
   }
 }

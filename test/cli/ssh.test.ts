@@ -8,6 +8,7 @@ import type { CommandOptions } from "./command.ts";
 import { Person } from "./person.ts";
 import { type SshMachine, startSshd } from "./sshd.ts";
 import { Tmux } from "./tmux.ts";
+import { killIfThere } from "../fixtures/kill-if-there.ts";
 
 let local: Person;
 /** The same user on the other machine, with a runtime directory of their own. */
@@ -156,7 +157,7 @@ test.each([["shell"], ["run", "-t", "--", "bash"]])(
     await terminal.shows(/[#$>]$/);
     await terminal.enter("PS1='remote> '; clear");
     await terminal.shows(/^remote>$/);
-    for (const pid of sshProcesses()) process.kill(pid, "SIGTERM");
+    for (const pid of sshProcesses()) killIfThere(pid, "SIGTERM");
     expect(await terminal.status()).toBe(255);
     expect(await terminal.history()).toMatch(
       /^remote>\nexec-server: lost the connection to 'ssh:\/\/machine': ssh (?:was ended by SIGTERM|exited with status 255)[^\n]*$/m,

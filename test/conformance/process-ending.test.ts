@@ -13,6 +13,7 @@ import {
 } from "./process-events.ts";
 import type { RawPeer } from "./raw-peer.ts";
 import { fromBase64, start, verifies } from "./verifies.ts";
+import { killIfThere } from "../fixtures/kill-if-there.ts";
 
 const MEBIBYTE = 1024 * 1024;
 /** Room for what must happen before a time is over, on a machine that stands still for seconds. */
@@ -174,7 +175,7 @@ verifies("process.start:close-on-exit-flood", async ({ peer }) => {
   try {
     await connection.nextNotification("process/closed", "p");
   } finally {
-    if (isRunning(flooder)) process.kill(flooder, "SIGKILL");
+    if (isRunning(flooder)) killIfThere(flooder);
   }
 });
 

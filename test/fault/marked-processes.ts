@@ -8,6 +8,7 @@ import {
   processesMarked,
 } from "./proc-fs.ts";
 import { type Notification, openSession, type SessionClient, startParams } from "./session-client.ts";
+import { killIfThere } from "../fixtures/kill-if-there.ts";
 
 const READY_DEADLINE_MS = 60_000;
 const GONE_DEADLINE_MS = 60_000;
@@ -93,9 +94,7 @@ export async function wardenOf(serverPid: number): Promise<number> {
 
 /** Whatever a failed test leaves behind. */
 export function killMarked(marker: string): void {
-  for (const pid of processesMarked(marker)) {
-    if (isAlive(pid)) process.kill(pid, "SIGKILL");
-  }
+  for (const pid of processesMarked(marker)) if (isAlive(pid)) killIfThere(pid);
 }
 
 export const markedStart = (processId: string, kind: Kind, marker: string, more: object = {}): object => ({

@@ -9,6 +9,7 @@ import { readSnapshot } from "../process-snapshot.ts";
 import { type ProcessGroup, ProcessGroups } from "./process-groups.ts";
 import { Sweeper } from "./sweeper.ts";
 import { TracedFamily } from "./traced-family.ts";
+import { killIfThere } from "../../../../test/fixtures/kill-if-there.ts";
 
 const RECORD = { starting: () => {}, started: () => {}, release: () => {} };
 
@@ -36,7 +37,7 @@ async function runWithDaughter(daughter = "exec sleep 60"): Promise<RunningScrip
   const pid = Number(await script.readLine());
   await expect.poll(() => readStat(pid)?.session).toBe(pid);
   onTestFinished(() => {
-    if (readStat(pid)?.alive === true) process.kill(pid, "SIGKILL");
+    if (readStat(pid)?.alive === true) killIfThere(pid);
   });
   return { ...script, daughter: pid };
 }
