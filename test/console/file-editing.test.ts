@@ -1,6 +1,8 @@
 import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
+import type { Page } from "playwright-core";
 import { expect, it } from "vitest";
+import { createDeferred } from "../../src/base/deferred.ts";
 import { seriousFindings } from "./accessibility.ts";
 import { useConsole } from "./console-scene.ts";
 import { directoryOf, FilesPage } from "./files-page.ts";
@@ -128,18 +130,21 @@ it("the question which version to keep shows both, side by side, with what diffe
   opened.expectClean();
 });
 
+/** The editor is not loaded before the returned function is called. */
+async function holdEditor(page: Page): Promise<() => void> {
+  const released = createDeferred<void>();
+  await page.route(/code-editor/, async (route) => {
+    await released.promise;
+    await route.continue();
+  });
+  return () => released.resolve();
+}
+
 it("an editor that comes late does not take the keyboard from who types elsewhere", async () => {
   const directory = await directoryOf(scene.server, { "code.ts": SOURCE });
   await using files = await FilesPage.open(scene.browser, scene.server);
   const { page, opened } = files;
-  let release = (): void => {};
-  const released = new Promise<void>((resolve) => {
-    release = resolve;
-  });
-  await page.route(/code-editor/, async (route) => {
-    await released;
-    await route.continue();
-  });
+  const release = await holdEditor(page);
   const asked = page.waitForRequest(/code-editor/);
   await files.goto(join(directory, "code.ts"));
   await asked;
@@ -161,14 +166,7 @@ it("an editor that comes late has what the file contains by then", async () => {
   const directory = await directoryOf(scene.server, { "text.txt": "old\n" });
   await using files = await FilesPage.open(scene.browser, scene.server);
   const { page, opened } = files;
-  let release = (): void => {};
-  const released = new Promise<void>((resolve) => {
-    release = resolve;
-  });
-  await page.route(/code-editor/, async (route) => {
-    await released;
-    await route.continue();
-  });
+  const release = await holdEditor(page);
   await files.goto(join(directory, "text.txt"));
   await page.getByText("4 B", { exact: true }).waitFor();
   await writeFile(join(directory, "text.txt"), "new text\n");
