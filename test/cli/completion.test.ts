@@ -41,6 +41,15 @@ async function pressTab(terminal: TmuxTerminal, expected: string): Promise<void>
   }
 }
 
+/**
+ * Clears the screen, and waits for the prompt on it: what is typed while a command runs is echoed before the prompt, so
+ * that the line wraps where no test expects it.
+ */
+async function clear(terminal: TmuxTerminal, before = ""): Promise<void> {
+  await terminal.enter(`${before}clear; echo cleared`);
+  await terminal.shows(/^cleared\n.*\S/m);
+}
+
 /** Types a line, presses Tab and waits for what the shell makes of it; then clears the line. */
 async function completes(terminal: TmuxTerminal, typed: string, expected: string): Promise<void> {
   await terminal.type(typed);
@@ -59,8 +68,7 @@ test.concurrent.each(Object.entries(SHELLS))(
       columns: 100,
       rows: 50,
     });
-    await terminal.enter(`${load}; clear; echo loa""ded`);
-    await terminal.shows(/^loaded$/m);
+    await clear(terminal, `${load}; `);
     await completes(terminal, "exec-server atta", "exec-server attach");
     await completes(terminal, "exec-server logs --fol", "exec-server logs --follow");
     await completes(terminal, "exec-server wait nigh", "exec-server wait nightly-build");
@@ -82,7 +90,7 @@ test.concurrent.each(Object.entries(SHELLS))(
     await terminal.shows(/\bdistant\b[^]*\bnear\b/);
     expect(await terminal.text()).not.toMatch(/ -- *$/m);
     await terminal.press("C-c");
-    await terminal.enter("clear");
+    await clear(terminal);
     // Nothing follows a directory, so that its contents can.
     await terminal.type(`exec-server cp :${tree}/@sc`);
     await pressTab(terminal, `${tree}/@scope/`);
