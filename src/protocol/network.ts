@@ -7,6 +7,23 @@ const Port = schema(() => z.number().int().min(0).max(65_535));
 export const NetworkProtocol = schema(() => z.enum(["http", "https_connect", "socks5_tcp", "socks5_udp"]));
 export type NetworkProtocol = Infer<typeof NetworkProtocol>;
 
+/** Unlike elsewhere, unknown members are an error: one that is misspelt would leave a secret unprotected. */
+const CredentialProvider = schema(() =>
+  z.strictObject({
+    env: z.array(z.string()).optional().describe("Variables that hold the secret"),
+    patterns: z.array(z.string()).optional().describe("Regular expressions of its form"),
+    url_prefixes: z.array(z.string()).optional().describe("URLs to which it may be sent"),
+    url_prefix_from_env: optional(z.string()).describe("Variable that holds another one"),
+    auth: z
+      .array(z.enum(["bearer", "token", "basic", "header"]))
+      .optional()
+      .describe("How it is sent: in `Authorization`, or in a header of its own. Default: `bearer`"),
+    header: optional(z.string()).describe("Name of that header"),
+    prefix: optional(z.string()).describe("Text before the secret in that header"),
+  }),
+);
+export type CredentialProvider = Infer<typeof CredentialProvider>;
+
 export const NetworkProxyConfig = object(() => ({
   enabled: z.boolean().describe("Must be true"),
   enableSocks5: z.boolean(),
@@ -18,8 +35,11 @@ export const NetworkProxyConfig = object(() => ({
   domains: optional(record(z.enum(["allow", "deny", "none"]))).describe("By host pattern"),
   unixSockets: optional(record(z.enum(["allow", "deny"]))).describe("By native path"),
   reviewDomains: z.array(z.string()).optional(),
-  credentialMasking: z.boolean().optional(),
-  credentialProviders: record(record(z.unknown())).optional(),
+  credentialMasking: z
+    .boolean()
+    .optional()
+    .describe("The process gets stand-ins for its secrets; the proxy puts the secrets into its requests"),
+  credentialProviders: record(CredentialProvider()).optional().describe("By name, besides the built-in ones"),
 }));
 export type NetworkProxyConfig = Infer<typeof NetworkProxyConfig>;
 

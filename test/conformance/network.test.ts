@@ -675,18 +675,6 @@ verifies("network.sandbox:no-proxy", async ({ peer }) => {
   ]).toContainEqual(outcome);
 });
 
-verifies("network.launch:masking", async ({ peer }) => {
-  const connection = await peer();
-  await expectError(
-    connection.request("process/start", start("p", ["true"], launchOf({ credentialMasking: true }))),
-    -32602,
-    "invalid network proxy config: credential masking is not supported by this executor",
-  );
-  const { capabilities } = await connection.request("environment/info");
-  expect(capabilities).toMatchObject({ networkProxyLaunch: true, networkProxyReviewDomains: true });
-  expect(capabilities).not.toHaveProperty("credentialMasking");
-});
-
 verifies("network.rules:deny-address", async ({ peer }) => {
   const connection = await peer();
   const { http } = await startProxied(connection, "p", {

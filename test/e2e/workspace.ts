@@ -34,10 +34,14 @@ export interface Run {
 
 /** A directory to work in, an exec-server, and the proxy through which the client reaches it. */
 export class Workspace implements AsyncDisposable {
-  static async open(options: readonly string[] = []): Promise<Workspace> {
+  /** `env` is added to the environment of the server. */
+  static async open(
+    options: readonly string[] = [],
+    env: Readonly<Record<string, string>> = {},
+  ): Promise<Workspace> {
     const id = `e2e-${randomUUID()}`;
     const args = ["--listen", "ws://127.0.0.1:0", ...options];
-    const server = await launch(serverKind, args, { env: { E2E_MARKER: `${id}-server` } });
+    const server = await launch(serverKind, args, { env: { ...env, E2E_MARKER: `${id}-server` } });
     try {
       const proxy = await CuttingProxy.open(await server.banner());
       // Not under the system's temporary directory: the client behaves differently when its home is there.

@@ -18,6 +18,11 @@ const BY_REASON: Readonly<Record<string, { readonly label: string; readonly mess
     label: "blocked-by-method-policy",
     message: "Method not allowed in limited mode.",
   },
+  stand_in_misdirected: {
+    label: "blocked-by-secret-policy",
+    message:
+      "The request has a stand-in for a secret of another host; send it only where the secret belongs.",
+  },
   mitm_required: { label: "blocked-by-mitm-required", message: "MITM required for limited HTTPS." },
 };
 

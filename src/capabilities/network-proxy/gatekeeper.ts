@@ -55,6 +55,8 @@ export interface Admission {
 
 export interface GatekeeperOptions {
   readonly rules: NetworkRules;
+  /** Whether the proxy sees what is sent over HTTPS, so that the mode can hold there, too. */
+  readonly inspects?: boolean | undefined;
   readonly resolver: NameResolver;
   /** Asks the client about what the rules do not allow; without it that is refused. Never rejects. */
   readonly ask?: ((attempt: Attempt, signal: AbortSignal) => Promise<ClientDecision>) | undefined;
@@ -76,7 +78,7 @@ export class Gatekeeper {
 
   /** The signal ends the wait for the client. */
   async admit(attempt: Attempt, signal: AbortSignal): Promise<Admission | Refusal> {
-    const { rules } = this.#options;
+    const { rules, inspects = false } = this.#options;
     // SOCKS carries anything, so its method is unknown.
     if (rules.limited && attempt.protocol === "socks5_tcp")
       return this.#refuse(attempt, "mode_guard", "method_not_allowed");
@@ -96,11 +98,22 @@ export class Gatekeeper {
         ? { source: "baseline_policy", reason: "allow", policyOverride: false }
         : { source: "decider", reason: "not_allowed", policyOverride: true }),
     });
-    if (attempt.protocol === "https_connect" && rules.limited)
+    if (attempt.protocol === "https_connect" && rules.limited && !inspects)
       return this.#refuse(attempt, "mode_guard", "mitm_required");
     if (attempt.protocol === "http" && !rules.permitsMethod(attempt.method ?? ""))
       return this.#refuse(attempt, "mode_guard", "method_not_allowed");
     return admission;
+  }
+
+  /** Judges a request inside an admitted tunnel: its host has been decided about, its method has not. */
+  refuseMethod(attempt: Attempt): Refusal | undefined {
+    if (this.#options.rules.permitsMethod(attempt.method ?? "")) return undefined;
+    return this.#refuse(attempt, "mode_guard", "method_not_allowed");
+  }
+
+  /** Refuses a stand-in for a secret that is on its way to somebody else. */
+  refuseStandIn(attempt: Attempt): Refusal {
+    return this.#refuse(attempt, "baseline_policy", "stand_in_misdirected");
   }
 
   /** Refuses what this proxy does not have. */

@@ -1,29 +1,24 @@
-import {
-  type ClientRequest,
-  createServer,
-  type IncomingMessage,
-  request as startRequest,
-  type Server,
-  type ServerResponse,
-  STATUS_CODES,
-} from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { pipeline } from "node:stream";
 import { type BlockedAnswer, blockedAnswer, plainAnswer } from "./blocked.ts";
-import { endToEndHeaders, headerValues } from "./forwarded-headers.ts";
-import { type Attempt, attemptOf } from "./gatekeeper.ts";
+import { type Admission, type Attempt, attemptOf } from "./gatekeeper.ts";
+import {
+  formatAnswer,
+  forward,
+  type Outgoing,
+  SERVER_OPTIONS,
+  send,
+  sendRaw,
+  switchProtocol,
+  TOO_MANY,
+  UPSTREAM_FAILURE,
+} from "./http-exchange.ts";
 import { connectTarget, type HttpTarget, httpTarget } from "./http-target.ts";
 import { connectOutward } from "./outward.ts";
 import type { ProxyContext } from "./proxy-context.ts";
 import { IDLE_TIMEOUT_MS, tunnel } from "./tunnel.ts";
 
-const MAX_HEADER_BYTES = 64 * 1024;
-const HEADERS_TIMEOUT_MS = 30_000;
-const KEEP_ALIVE_TIMEOUT_MS = 60_000;
-/** Methods whose requests need no length to have no body. */
-const BODILESS: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS", "TRACE", "DELETE"]);
-const UPSTREAM_FAILURE = plainAnswer(502, "upstream failure");
-const TOO_MANY = plainAnswer(503, "too many connections from this process");
+const CONNECTED = "HTTP/1.1 200 OK\r\n\r\n";
 
 /** Answer to a connection whose requests are not read. */
 export function httpRefusal(): string {
@@ -32,16 +27,7 @@ export function httpRefusal(): string {
 
 /** The HTTP proxy of one process: requests with absolute URLs, CONNECT, and upgrades. Node parses; this decides. */
 export function createHttpProxy(context: ProxyContext): Server {
-  const server = createServer({
-    maxHeaderSize: MAX_HEADER_BYTES,
-    headersTimeout: HEADERS_TIMEOUT_MS,
-    keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
-    // Uploads may take as long as they make progress.
-    requestTimeout: 0,
-    // The absolute URL names the host.
-    requireHostHeader: false,
-    noDelay: true,
-  });
+  const server = createServer(SERVER_OPTIONS);
   server.timeout = IDLE_TIMEOUT_MS;
   const take = (request: IncomingMessage, response: ServerResponse): void => {
     void answer(context, request, response);
@@ -60,18 +46,38 @@ export function createHttpProxy(context: ProxyContext): Server {
 }
 
 /** Asks the gatekeeper, and connects. Never rejects. */
-async function reach(
-  context: ProxyContext,
-  attempt: Attempt,
-  form: "json" | "text",
-): Promise<Socket | BlockedAnswer> {
+async function reach(context: ProxyContext, attempt: Attempt): Promise<Socket | BlockedAnswer> {
   const decided = await context.gatekeeper.admit(attempt, context.signal);
-  if ("decision" in decided) return blockedAnswer(decided, form);
+  return "decision" in decided ? blockedAnswer(decided, "json") : connectTo(context, attempt, decided);
+}
+
+async function connectTo(
+  { signal }: ProxyContext,
+  { port }: Attempt,
+  { addresses }: Admission,
+): Promise<Socket | BlockedAnswer> {
   try {
-    return await connectOutward(decided.addresses, attempt.port, context.signal);
+    return await connectOutward(addresses, port, signal);
   } catch {
     return UPSTREAM_FAILURE;
   }
+}
+
+/** A request in clear as it goes out on `connection`; or why it does not. */
+function outgoing(
+  { secrets, gatekeeper }: ProxyContext,
+  request: IncomingMessage,
+  target: HttpTarget,
+  connection: Socket,
+): Outgoing | BlockedAnswer {
+  if (target.secure) return plainAnswer(501, "use CONNECT for https");
+  const swapped = secrets?.outgoing({ scheme: "http", ...target }, request.rawHeaders);
+  if (swapped === "misdirected") {
+    const attempt = attemptOf("http", target, request.socket, request.method);
+    return blockedAnswer(gatekeeper.refuseStandIn(attempt), "json");
+  }
+  const { headers = request.rawHeaders } = swapped ?? {};
+  return { target, headers, restoring: secrets?.restoring ?? [], connection };
 }
 
 async function answer(
@@ -92,102 +98,12 @@ async function exchange(
   response.on("error", () => {});
   const target = checked(context, request);
   if (!("path" in target)) return send(response, target);
-  const reached = await reach(context, attemptOf("http", target, request.socket, request.method), "json");
+  const reached = await reach(context, attemptOf("http", target, request.socket, request.method));
   if (!("write" in reached)) return send(response, reached);
-  if (response.destroyed) {
-    reached.destroy();
-    return undefined;
-  }
-  if (target.secure) {
-    reached.destroy();
-    return send(response, plainAnswer(501, "use CONNECT for https"));
-  }
-  return forward(request, response, target, reached);
-}
-
-/** Forwards one request on its own connection, and the answer back. Resolves when both are done. */
-function forward(
-  request: IncomingMessage,
-  response: ServerResponse,
-  target: HttpTarget,
-  socket: Socket,
-): Promise<void> {
-  return new Promise((resolve) => {
-    socket.setTimeout(IDLE_TIMEOUT_MS, () => socket.destroy());
-    const upstream = requestOn(socket, request, target, ["Connection", "close"]);
-    response.once("close", () => {
-      upstream.destroy();
-      socket.destroy();
-      resolve();
-    });
-    // An answer to `Expect: 100-continue`; Node sends it only to clients that wait for one.
-    if (request.headers.expect !== undefined && request.httpVersion === "1.1") response.writeContinue();
-    upstream.once("response", (answered) => {
-      if (!isFinal(answered)) {
-        upstream.destroy(new Error("the status code is invalid"));
-        return;
-      }
-      response.writeHead(answered.statusCode, endToEndHeaders(answered.rawHeaders));
-      pipeline(answered, response, (error) => {
-        if (error) response.destroy();
-      });
-    });
-    // The request did not ask for a protocol change, so an answer with one is invalid.
-    upstream.once("upgrade", (_answered, upgraded) => {
-      upgraded.destroy();
-      send(response, UPSTREAM_FAILURE);
-    });
-    // One request can fail more than once, as can everything here with an untrusted peer.
-    upstream.on("error", () => {
-      if (response.headersSent) response.destroy();
-      else send(response, UPSTREAM_FAILURE);
-    });
-    request.pipe(upstream);
-  });
-}
-
-/** Node parses status codes that it would not write. */
-function isFinal(answered: IncomingMessage): answered is IncomingMessage & { statusCode: number } {
-  return answered.statusCode !== undefined && answered.statusCode >= 200 && answered.statusCode <= 999;
-}
-
-/** Node has parsed every part of it, so it can also be written. */
-function requestOn(
-  socket: Socket,
-  request: IncomingMessage,
-  target: HttpTarget,
-  extra: readonly string[],
-): ClientRequest {
-  return startRequest({
-    createConnection: () => socket,
-    method: request.method ?? "GET",
-    path: target.path,
-    headers: requestHeaders(request, target, extra),
-    maxHeaderSize: MAX_HEADER_BYTES,
-    setHost: false,
-  });
-}
-
-/** Node frames the request again: it was parsed, and is serialized anew. */
-function requestHeaders(
-  request: IncomingMessage,
-  { authority }: HttpTarget,
-  extra: readonly string[],
-): string[] {
-  const headers = endToEndHeaders(request.rawHeaders, ["host", "expect"]);
-  const isChunked = request.headers["transfer-encoding"] !== undefined;
-  const hasLength = request.headers["content-length"] !== undefined;
-  return [
-    "Host",
-    authority,
-    ...headers,
-    ...(isChunked
-      ? ["Transfer-Encoding", "chunked"]
-      : hasLength || BODILESS.has(request.method ?? "")
-        ? []
-        : ["Content-Length", "0"]),
-    ...extra,
-  ];
+  const checkedOut = outgoing(context, request, target, reached);
+  if (!response.destroyed && !("status" in checkedOut)) return forward(request, response, checkedOut);
+  reached.destroy();
+  return "status" in checkedOut ? send(response, checkedOut) : undefined;
 }
 
 async function openTunnel(
@@ -199,13 +115,18 @@ async function openTunnel(
   await withSocket(context, socket, async () => {
     const target = connectTarget(request);
     if (typeof target === "string") return plainAnswer(400, target);
-    const reached = await reach(
-      context,
-      attemptOf("https_connect", target, request.socket, request.method),
-      "text",
-    );
+    const { gatekeeper, inspector, signal } = context;
+    const attempt = attemptOf("https_connect", target, request.socket, request.method);
+    const decided = await gatekeeper.admit(attempt, signal);
+    if ("decision" in decided) return blockedAnswer(decided, "text");
+    if (inspector?.inspects(target) === true) {
+      socket.write(CONNECTED);
+      inspector.take(socket, head, target, decided.addresses);
+      return undefined;
+    }
+    const reached = await connectTo(context, attempt, decided);
     if (!("write" in reached)) return reached;
-    socket.write("HTTP/1.1 200 OK\r\n\r\n");
+    socket.write(CONNECTED);
     if (head.length > 0) reached.write(head);
     tunnel(socket, reached);
     return undefined;
@@ -224,48 +145,12 @@ async function upgrade(
     // The bytes after the head would be a body or the new protocol, depending on the answer.
     if (request.headers["content-length"] !== undefined || request.headers["transfer-encoding"] !== undefined)
       return plainAnswer(400, "an upgrade with a body is not supported");
-    const reached = await reach(context, attemptOf("http", target, request.socket, request.method), "json");
+    const reached = await reach(context, attemptOf("http", target, request.socket, request.method));
     if (!("write" in reached)) return reached;
-    if (!target.secure) return switchProtocol(request, socket, head, target, reached);
+    const checkedOut = outgoing(context, request, target, reached);
+    if (!("status" in checkedOut)) return switchProtocol(request, socket, head, checkedOut);
     reached.destroy();
-    return plainAnswer(501, "use CONNECT for https");
-  });
-}
-
-/** Passes an upgrade on. The connection ends after any other answer, because the parser has let go of it. */
-function switchProtocol(
-  request: IncomingMessage,
-  socket: Socket,
-  head: Buffer,
-  target: HttpTarget,
-  reached: Socket,
-): Promise<BlockedAnswer | undefined> {
-  return new Promise((resolve) => {
-    const asked = headerValues(request.rawHeaders, "upgrade").join(", ");
-    const upstream = requestOn(reached, request, target, ["Connection", "Upgrade", "Upgrade", asked]);
-    socket.once("close", () => {
-      upstream.destroy();
-      reached.destroy();
-      resolve(undefined);
-    });
-    upstream.once("upgrade", (answered, switched: Socket, rest: Buffer) => {
-      const chosen = headerValues(answered.rawHeaders, "upgrade").join(", ");
-      socket.write(
-        headOf(101, [...endToEndHeaders(answered.rawHeaders), "connection", "upgrade", "upgrade", chosen]),
-      );
-      if (rest.length > 0) socket.write(rest);
-      if (head.length > 0) switched.write(head);
-      tunnel(socket, switched);
-    });
-    upstream.once("response", (answered) => {
-      const headers = endToEndHeaders(answered.rawHeaders);
-      socket.write(
-        headOf(isFinal(answered) ? answered.statusCode : 502, [...headers, "connection", "close"]),
-      );
-      pipeline(answered, socket, () => socket.destroy());
-    });
-    upstream.on("error", () => resolve(UPSTREAM_FAILURE));
-    upstream.end();
+    return checkedOut;
   });
 }
 
@@ -298,29 +183,4 @@ async function withSocket(
     else if (!socket.destroyed) await new Promise<void>((resolve) => socket.once("close", () => resolve()));
   });
   if (exchanged === "full") sendRaw(socket, TOO_MANY);
-}
-
-function send(response: ServerResponse, { status, headers, body }: BlockedAnswer): void {
-  if (response.headersSent || response.destroyed) return;
-  response.writeHead(status, [...headers, "content-length", String(Buffer.byteLength(body))]);
-  response.end(body);
-}
-
-function sendRaw(socket: Socket, answer: BlockedAnswer): void {
-  socket.on("error", () => socket.destroy());
-  socket.setTimeout(KEEP_ALIVE_TIMEOUT_MS, () => socket.destroy());
-  socket.end(formatAnswer(answer));
-  socket.resume();
-}
-
-function formatAnswer({ status, headers, body }: BlockedAnswer): string {
-  const length = String(Buffer.byteLength(body));
-  return headOf(status, [...headers, "content-length", length, "connection", "close"]) + body;
-}
-
-function headOf(status: number, headers: readonly string[]): string {
-  const lines = [`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}`];
-  for (let index = 0; index + 1 < headers.length; index += 2)
-    lines.push(`${headers[index]}: ${headers[index + 1]}`);
-  return `${lines.join("\r\n")}\r\n\r\n`;
 }

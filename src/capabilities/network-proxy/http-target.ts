@@ -36,6 +36,24 @@ export function httpTarget({ url = "", rawHeaders }: IncomingMessage): HttpTarge
     : "Host header does not match request target";
 }
 
+/** Reads the target of a request inside a tunnel, whose host and port are the only ones it may name. */
+export function tunnelledTarget(
+  { url = "", rawHeaders }: IncomingMessage,
+  { host, port }: Destination,
+): HttpTarget | string {
+  const hosts = headerValues(rawHeaders, "host");
+  if (hosts.length > 1) return "more than one Host header";
+  const absolute = /^https:\/\/([^/?#]*)([^#]*)/i.exec(url);
+  if (absolute === null && !url.startsWith("/") && url !== "*") return "unsupported request target";
+  for (const authority of [hosts[0] ?? "", ...(absolute === null ? [] : [absolute[1]!])]) {
+    const named = parseAuthority(authority, HTTPS_PORT);
+    if (named?.host !== host || named.port !== port) return "host mismatch";
+  }
+  const path = absolute === null ? url : absolute[2]!;
+  const authority = formatAuthority({ host, port }, HTTPS_PORT);
+  return { host, port, path: /^[/*]/.test(path) ? path : `/${path}`, authority, secure: true };
+}
+
 /** Reads the target of CONNECT. */
 export function connectTarget({ url = "" }: IncomingMessage): Destination | string {
   return parseAuthority(url, HTTPS_PORT) ?? "missing host";

@@ -5,8 +5,10 @@ import { endsOf } from "../../base/connection-ends.ts";
 import { isOwnUsers } from "../host/connection-owner.ts";
 import { Gatekeeper, type GatekeeperOptions } from "./gatekeeper.ts";
 import { createHttpProxy, httpRefusal } from "./http-proxy.ts";
+import { type InspectionMeans, Inspector } from "./inspection/inspector.ts";
 import { ExchangeSlots, type ProxyContext, SharedLimit } from "./proxy-context.ts";
 import { SOCKS5_NO_METHOD } from "./socks5.ts";
+import type { MaskedSecrets } from "./secrets/masked-secrets.ts";
 import { createSocksProxy } from "./socks-proxy.ts";
 
 /** Connections of a process to each of its proxies. */
@@ -22,6 +24,8 @@ export interface NetworkProxyOptions extends GatekeeperOptions {
   readonly socks: boolean;
   /** Sockets of the proxies of all processes. */
   readonly sockets: SharedLimit;
+  /** What is hidden from the process, and the means to see where it is needed. */
+  readonly hidden?: { readonly secrets: MaskedSecrets; readonly means: InspectionMeans } | undefined;
 }
 
 /** Ports of a proxy, as its process sees them. */
@@ -43,11 +47,18 @@ export class NetworkProxy {
   constructor(options: NetworkProxyOptions) {
     // Every exchange listens to it.
     setMaxListeners(0, this.#ended.signal);
+    const { hidden } = options;
+    const { limited } = options.rules;
+    const { signal } = this.#ended;
+    const gatekeeper = new Gatekeeper({ ...options, inspects: hidden !== undefined });
     const context: ProxyContext = {
-      gatekeeper: new Gatekeeper(options),
-      limited: options.rules.limited,
+      gatekeeper,
+      limited,
       slots: new ExchangeSlots(MAX_EXCHANGES, options.sockets),
-      signal: this.#ended.signal,
+      secrets: hidden?.secrets,
+      inspector:
+        hidden && new Inspector({ ...hidden.means, secrets: hidden.secrets, gatekeeper, limited, signal }),
+      signal,
     };
     this.#limit = options.sockets;
     this.#http = this.#guarded(createHttpProxy(context), httpRefusal());

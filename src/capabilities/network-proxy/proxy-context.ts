@@ -1,10 +1,16 @@
 import type { Gatekeeper } from "./gatekeeper.ts";
+import type { Inspector } from "./inspection/inspector.ts";
+import type { MaskedSecrets } from "./secrets/masked-secrets.ts";
 
 /** Shared by both proxies of a process. */
 export interface ProxyContext {
   readonly gatekeeper: Gatekeeper;
   readonly limited: boolean;
   readonly slots: ExchangeSlots;
+  /** Of the process; undefined if nothing is hidden from it. */
+  readonly secrets: MaskedSecrets | undefined;
+  /** Undefined if every tunnel is opaque. */
+  readonly inspector: Inspector | undefined;
   /** Aborted when the proxy ends. */
   readonly signal: AbortSignal;
 }

@@ -37,6 +37,13 @@ async function serve(
     refuseSocks(socket, "notAllowed");
     return;
   }
+  const { inspector } = context;
+  if (inspector?.inspects(wanted) === true) {
+    socket.write(formatReply("succeeded"));
+    inspector.take(socket, Buffer.alloc(0), wanted, decided.addresses);
+    await closed(socket);
+    return;
+  }
   let outer: Socket;
   try {
     outer = await connectOutward(decided.addresses, wanted.port, context.signal);
@@ -46,5 +53,9 @@ async function serve(
   }
   socket.write(formatReply("succeeded"));
   tunnel(socket, outer);
+  await closed(socket);
+}
+
+async function closed(socket: Socket): Promise<void> {
   if (!socket.destroyed) await new Promise<void>((resolve) => socket.once("close", () => resolve()));
 }

@@ -1,13 +1,14 @@
 import type { Socket } from "node:net";
+import type { Transform } from "node:stream";
 
 /** Time without a byte in either direction after which a tunnel or an exchange ends. */
 export const IDLE_TIMEOUT_MS = 60 * 60_000;
 
 /**
  * Passes bytes both ways until both sides have ended. Each direction ends on its own, with back-pressure; an error or
- * silence ends both.
+ * silence ends both. What comes in goes through `incoming` first.
  */
-export function tunnel(inner: Socket, outer: Socket): void {
+export function tunnel(inner: Socket, outer: Socket, incoming?: Transform): void {
   const end = (): void => {
     inner.destroy();
     outer.destroy();
@@ -25,5 +26,6 @@ export function tunnel(inner: Socket, outer: Socket): void {
     if (socket.destroyed) end();
   }
   inner.pipe(outer);
-  outer.pipe(inner);
+  if (incoming === undefined) outer.pipe(inner);
+  else outer.pipe(incoming).pipe(inner);
 }

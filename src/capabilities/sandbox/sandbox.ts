@@ -26,6 +26,8 @@ export interface Confinement {
   readonly network: NetworkMode;
   /** For a `proxied` network: ports to listen on inside, and the socket on which the listeners are sent. */
   readonly listeners?: { readonly ports: readonly number[]; readonly socket: number };
+  /** Certificates that the program should trust, in PEM. They are shown at `TRUST_PATH`. */
+  readonly trust?: string;
   /** Parts of the disk that the program needs even if the view hides them. */
   readonly binds?: readonly Bind[];
   /** Set for the trial of the sandbox itself, which precedes all other sandboxes. */
@@ -121,7 +123,7 @@ export class Sandbox {
   async confine(inner: InnerProgram, confinement: Confinement): Promise<ConfinedProgram> {
     const architecture = ownArchitecture();
     const { path, limitsSize, mountsDescriptors } = await this.bubblewrap();
-    const { view, network, listeners, binds } = confinement;
+    const { view, network, listeners, trust, binds } = confinement;
     const cwd = textOf(inner.cwd);
     const release = await this.#placeholders.hold(view);
     const ended = (): void => {
@@ -149,9 +151,20 @@ export class Sandbox {
         { from: stage, to: DESCRIPTORS.stage },
         { from: lists, to: DESCRIPTORS.lists },
         ...(listeners === undefined ? [] : [{ from: listeners.socket, to: DESCRIPTORS.listeners }]),
+        ...(trust === undefined
+          ? []
+          : [{ from: fileWith(Buffer.from(trust), opened), to: DESCRIPTORS.trust }]),
         ...pinned.map((pin) => ({ from: pin.fd, to: numbers.get(pin.path)! })),
       ];
-      const options = bubblewrapArguments({ view, network, cwd, binds, limitsSize, pinned: numbers });
+      const options = bubblewrapArguments({
+        view,
+        network,
+        cwd,
+        binds,
+        showsTrust: trust !== undefined,
+        limitsSize,
+        pinned: numbers,
+      });
       const stageArguments = [
         inner.onTerminal ? "t" : "-",
         ...(listeners === undefined
@@ -248,10 +261,11 @@ function environmentOf(env: readonly string[], cwd: string): Buffer {
   return Buffer.from(entries.map((entry) => `${entry}\0`).join(""));
 }
 
-/** A file in memory, for more bytes than a pipe can hold. */
+/** A file in memory, for more bytes than a pipe can hold. Its reader begins where it begins. */
 function fileWith(bytes: Buffer, opened: number[]): number {
   const fd = check(libc().memfdCreate("lists", MFD_CLOEXEC));
   opened.push(fd);
-  for (let written = 0; written < bytes.length; ) written += writeSync(fd, bytes, written);
+  for (let written = 0; written < bytes.length; )
+    written += writeSync(fd, bytes, written, undefined, written);
   return fd;
 }

@@ -2,11 +2,19 @@ import { invalidParams } from "../wire/refusals.ts";
 import { isAbsolute } from "node:path";
 import { CapabilityError } from "../../base/errors.ts";
 import { NetworkRules } from "../../capabilities/network-proxy/network-rules.ts";
-import type { NetworkProxyConfig } from "../../protocol/network.ts";
+import {
+  type ProviderConfig,
+  type SecretProvider,
+  secretProviders,
+} from "../../capabilities/network-proxy/secrets/secret-provider.ts";
+import type { CredentialProvider, NetworkProxyConfig } from "../../protocol/network.ts";
 import type { ProcessStart } from "../../protocol/process.ts";
 
 /** Maximum length in bytes of a process id about which a client is asked. */
 const MAX_ASKED_ID_BYTES = 256;
+
+/** Each of them is looked for in every answer. */
+const MAX_SECRETS = 32;
 
 /** The proxy that a start requests. */
 export interface NetworkLaunch {
@@ -15,6 +23,8 @@ export interface NetworkLaunch {
   readonly socks: boolean;
   /** How long the client has to decide about hosts that the rules do not allow. */
   readonly askTimeoutMs: number | undefined;
+  /** Whose secrets are hidden from the process; undefined if it gets them. */
+  readonly providers: readonly SecretProvider[] | undefined;
 }
 
 /** Throws the error of a Codex server for what cannot be launched. */
@@ -34,13 +44,12 @@ export function networkLaunch({ processId, networkProxy }: ProcessStart): Networ
     allowLocal: proxy.allowLocalBinding,
     socks: proxy.enableSocks5,
     askTimeoutMs,
+    providers: proxy.credentialMasking === true ? providersOf(proxy) : undefined,
   };
 }
 
-function refuseUnsupported({ enabled, credentialMasking, unixSockets }: NetworkProxyConfig): void {
+function refuseUnsupported({ enabled, unixSockets }: NetworkProxyConfig): void {
   if (!enabled) throw invalidConfig("executor-local network proxy launch requires an enabled proxy");
-  // Without it, the process would see what must be hidden from it.
-  if (credentialMasking === true) throw invalidConfig("credential masking is not supported by this executor");
   // On Linux, proxies do not reach Unix sockets, so they are only checked.
   const allowed = Object.entries(unixSockets ?? {}).filter(([, access]) => access === "allow");
   allowed.forEach(([path], index) => {
@@ -54,14 +63,42 @@ function refuseUnsupported({ enabled, credentialMasking, unixSockets }: NetworkP
 function rulesOf({ mode, allowLocalBinding, domains, reviewDomains }: NetworkProxyConfig): NetworkRules {
   const patterns = (wanted: string): string[] =>
     Object.entries(domains ?? {}).flatMap(([pattern, access]) => (access === wanted ? [pattern] : []));
+  return asConfig(
+    () =>
+      new NetworkRules({
+        mode,
+        allowLocal: allowLocalBinding,
+        allow: patterns("allow"),
+        deny: patterns("deny"),
+        review: reviewDomains ?? [],
+      }),
+  );
+}
+
+function providersOf({ credentialProviders = {} }: NetworkProxyConfig): SecretProvider[] {
+  const configs = new Map(Object.entries(credentialProviders).map(([name, each]) => [name, configOf(each)]));
+  const variables = [...configs.values()].reduce((sum, { env }) => sum + env.length, 0);
+  if (Math.max(configs.size, variables) > MAX_SECRETS)
+    throw invalidConfig(`more than ${MAX_SECRETS} credential providers or environment keys`);
+  return asConfig(() => secretProviders(configs));
+}
+
+function configOf(given: CredentialProvider): ProviderConfig {
+  const { env = [], patterns = [], url_prefixes: urlPrefixes = [], auth = [] } = given;
+  return {
+    env,
+    patterns,
+    urlPrefixes,
+    urlPrefixFromEnv: given.url_prefix_from_env ?? undefined,
+    auth,
+    header: given.header ?? undefined,
+    prefix: given.prefix ?? undefined,
+  };
+}
+
+function asConfig<T>(make: () => T): T {
   try {
-    return new NetworkRules({
-      mode,
-      allowLocal: allowLocalBinding,
-      allow: patterns("allow"),
-      deny: patterns("deny"),
-      review: reviewDomains ?? [],
-    });
+    return make();
   } catch (error) {
     if (error instanceof CapabilityError) throw invalidConfig(error.message);
     throw error;

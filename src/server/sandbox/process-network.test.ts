@@ -11,6 +11,7 @@ const LAUNCH = {
   allowLocal: true,
   socks: true,
   askTimeoutMs: undefined,
+  providers: undefined,
 };
 
 /** The ports on which a process's proxy listens on this machine while it runs, and afterwards; and its variable. */
@@ -24,7 +25,7 @@ async function portsOf(network: Confinement["network"] | "of the machine") {
     ...(network === "of the machine" ? {} : { confinement: { network } as Confinement }),
   };
   const client = new PolicyClient(() => undefined);
-  const opened = await new ProcessNetworks(own).open("p", request, { launch: LAUNCH, client });
+  const opened = await new ProcessNetworks(own, {}).open("p", request, { launch: LAUNCH, client });
   const during = own.ports;
   opened.close();
   return { during, after: own.ports, variable: opened.request.env.get("HTTP_PROXY") };

@@ -1,13 +1,22 @@
 import { closeSync } from "node:fs";
 import { NameResolver } from "../../capabilities/network-proxy/name-resolver.ts";
-import { NetworkProxy, type ProxyPorts } from "../../capabilities/network-proxy/network-proxy.ts";
+import {
+  NetworkProxy,
+  type NetworkProxyOptions,
+  type ProxyPorts,
+} from "../../capabilities/network-proxy/network-proxy.ts";
 import type { OwnListeners } from "../../capabilities/network-proxy/own-listeners.ts";
 import { proxyEnvironment } from "../../capabilities/network-proxy/proxy-environment.ts";
 import { SharedLimit } from "../../capabilities/network-proxy/proxy-context.ts";
+import { trustEnvironment } from "../../capabilities/network-proxy/inspection/trust-environment.ts";
+import { maskSecrets } from "../../capabilities/network-proxy/secrets/masked-secrets.ts";
+import { TRUST_PATH } from "../../capabilities/sandbox/bubblewrap/bubblewrap-arguments.ts";
 import type { StartRequest } from "../../capabilities/process/start-request.ts";
 import { openSocketPair, receiveDescriptors } from "../../native/descriptor-passing.ts";
 import { osError } from "../../native/os-error.ts";
 import { maxOpenFiles } from "../../native/resource-limits.ts";
+import { forbidInspection } from "../../native/privileges.ts";
+import { Inspection, writeBundle } from "./inspection.ts";
 import type { NetworkLaunch } from "./network-launch.ts";
 import type { PolicyClient } from "./policy-client.ts";
 
@@ -18,6 +27,9 @@ const LISTENERS_TIMEOUT_MS = 30_000;
 
 const SOCKETS_SHARE = 0.25;
 const MIN_SOCKETS = 32;
+
+type Environment = Readonly<Record<string, string | undefined>>;
+type Hidden = NetworkProxyOptions["hidden"];
 
 /** A process's network while it is started and runs. */
 export interface ProcessNetwork {
@@ -35,9 +47,13 @@ export class ProcessNetworks {
   /** Made when the first process has a proxy. */
   #sockets: SharedLimit | undefined;
   readonly #own: OwnListeners;
+  readonly #environment: Environment;
+  #inspection: Inspection | undefined;
 
-  constructor(own: OwnListeners) {
+  /** `environment` is the server's. */
+  constructor(own: OwnListeners, environment: Environment) {
     this.#own = own;
+    this.#environment = environment;
   }
 
   /** Rejects with an error of the system. */
@@ -46,12 +62,63 @@ export class ProcessNetworks {
     request: StartRequest,
     { launch, client }: { launch: NetworkLaunch; client: PolicyClient },
   ): Promise<ProcessNetwork> {
+    const { providers } = launch;
+    if (providers === undefined) return this.#open(processId, request, { launch, client });
+    const { env, secrets } = maskSecrets(request.env, providers);
+    const trusted = this.#trusting({ ...request, env });
+    try {
+      const hidden = { secrets, means: this.#means() };
+      const opened = await this.#open(processId, trusted.request, { launch, client, hidden });
+      return {
+        ...opened,
+        close: () => {
+          opened.close();
+          trusted.close();
+        },
+      };
+    } catch (error) {
+      trusted.close();
+      throw error;
+    }
+  }
+
+  /** The same request with the certificates that its programs have to trust. */
+  #trusting(request: StartRequest): { readonly request: StartRequest; close(): void } {
+    const { confinement, env } = request;
+    const withTrust = (path: string): Map<string, string> =>
+      new Map([...env, ...trustEnvironment(path, env, this.#environment)]);
+    if (confinement === undefined) {
+      const file = writeBundle(this.#means());
+      return { request: { ...request, env: withTrust(file.path) }, close: () => file.remove() };
+    }
+    const trust = this.#means().bundle;
+    return {
+      request: { ...request, env: withTrust(TRUST_PATH), confinement: { ...confinement, trust } },
+      close: () => {},
+    };
+  }
+
+  #means(): Inspection {
+    if (this.#inspection === undefined) {
+      this.#inspection = new Inspection(this.#environment);
+      // From now on, this program's memory holds what its own processes must not read.
+      forbidInspection();
+    }
+    return this.#inspection;
+  }
+
+  async #open(
+    processId: string,
+    request: StartRequest,
+    { launch, client, hidden }: { launch: NetworkLaunch; client: PolicyClient; hidden?: Hidden },
+  ): Promise<ProcessNetwork> {
     const network = request.confinement?.network;
     if (network === "restricted") return unreachable(request, launch);
     const { rules, socks, askTimeoutMs: timeoutMs } = launch;
     const proxy = new NetworkProxy({
       rules,
       socks,
+      hidden,
       resolver: this.#resolver,
       sockets: this.#sharedSockets(),
       isOwn: (ip, port) => this.#own.includes(ip, port),

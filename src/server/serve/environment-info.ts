@@ -31,6 +31,8 @@ export function describeEnvironment(
     capabilities: {
       networkProxyLaunch: true,
       networkProxyReviewDomains: true,
+      credentialMasking: true,
+      credentialMaskingCustomProviders: true,
       fsWatchMissing: true,
       fileWriteStreaming: true,
       httpHeaderEnvVars: true,

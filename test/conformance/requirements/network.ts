@@ -1,6 +1,7 @@
 import type { Requirements } from "./requirement.ts";
 
 const proxy = { section: "11.5", transports: ["ws"] } as const;
+const masking = { section: "11.5", transports: ["ws"] } as const;
 const asking = { section: "9.5", transports: ["ws"] } as const;
 // These run a process in a sandbox, which needs bubblewrap.
 const sandboxed = { section: "11.5", transports: ["ws"] } as const;
@@ -116,11 +117,127 @@ export const networkRequirements = {
     ...sandboxed,
     behavior: "A sandbox whose network is to be managed does not run without a proxy.",
   },
-  "network.launch:masking": {
-    ...proxy,
-    behavior: "Credentials are not masked, and a proxy that is to mask them is refused.",
+  "network.masking:announced": {
+    section: "5.1",
+    transports: ["ws"],
+    behavior: "Masking is announced, and so are providers of the client's own.",
+  },
+  "network.masking:shape": {
+    ...masking,
+    behavior: "Providers have exactly their members, spelled with underscores; others are refused.",
+  },
+  "network.masking:environment": {
+    ...masking,
+    behavior:
+      "A process has a stand-in of its secret's form in every variable that contains the secret, and a list of them.",
+  },
+  "network.masking:certificates": {
+    ...masking,
+    behavior:
+      "Eleven variables name a bundle with the proxy's own authority, unless the process has a value for them.",
+  },
+  "network.masking:off": { ...masking, behavior: "Providers mean nothing if masking is off." },
+  "network.masking:built-in": {
+    ...masking,
+    behavior: "Tokens of GitHub and keys of OpenAI need no provider; their public prefixes stay.",
+  },
+  "network.masking:openai-url": { ...masking, behavior: "OPENAI_BASE_URL says where OpenAI's key may go." },
+  "network.masking:swap": {
+    ...masking,
+    behavior: "The proxy puts the secret into `Authorization`, or into the header that the provider names.",
+  },
+  "network.masking:elsewhere": {
+    ...masking,
+    behavior:
+      "Other paths get the stand-in, however they are spelled, and so do other headers and the query.",
+  },
+  "network.masking:host": {
+    ...masking,
+    behavior: "A Host header that is not the tunnel's is refused with 400.",
+  },
+  "network.masking:host-port": {
+    ...masking,
+    behavior: "So is one with another port.",
     origin: "ours",
-    note: "Codex masks them, with a certificate of its own.",
+    note: "Codex passes the request on with the tunnel's port.",
+  },
+  "network.masking:upstream": {
+    ...masking,
+    behavior:
+      "An upstream that is not there, or has no valid certificate, is answered with 502 in the tunnel.",
+  },
+  "network.masking:limited": {
+    ...masking,
+    behavior: "With masking, limited mode admits HTTPS to every host, and GET, HEAD and OPTIONS in it.",
+  },
+  "network.masking:socks": { ...masking, behavior: "The same holds for connections through SOCKS." },
+  "network.masking:variable": { ...masking, behavior: "A provider can name a variable that holds its URL." },
+  "network.masking:every-program": {
+    ...masking,
+    behavior: "Secrets are hidden from every program, login shells included.",
+    origin: "ours",
+    note: "Codex hides them only from what `bash -c` runs.",
+  },
+  "network.masking:only-bash": {
+    ...masking,
+    behavior: "Only `bash -c` has stand-ins: login shells, other shells and programs get the secrets.",
+    origin: "codex",
+    note: "This server hides secrets from every program.",
+  },
+  "network.masking:random": {
+    ...masking,
+    behavior: "Each process has stand-ins of its own.",
+    origin: "ours",
+    note: "Codex gives the same one to every process of its server.",
+  },
+  "network.masking:shared": {
+    ...masking,
+    behavior: "All processes of a server have the same stand-in for a secret.",
+    origin: "codex",
+    note: "Here each process has its own.",
+  },
+  "network.masking:invalid": {
+    ...masking,
+    behavior: "A provider that cannot be obeyed is refused.",
+    origin: "ours",
+    note: "Codex ignores it, and the process gets the secret.",
+  },
+  "network.masking:ignored": {
+    ...masking,
+    behavior: "A provider that cannot be obeyed is ignored, with a warning in the log.",
+    origin: "codex",
+    note: "This server refuses it.",
+  },
+  "network.masking:any-value": {
+    ...masking,
+    behavior:
+      "The value of a variable that a provider names is hidden, whatever its form; one of less than 16 bytes is left out.",
+    origin: "ours",
+    note: "Codex leaves a value that no pattern matches as it is.",
+  },
+  "network.masking:matching-values": {
+    ...masking,
+    behavior: "Values are hidden if a pattern matches them, in whatever variable, and otherwise not.",
+    origin: "codex",
+    note: "This server hides the value of a variable that a provider names, and looks for no other.",
+  },
+  "network.masking:restored": {
+    ...masking,
+    behavior: "A secret that comes back in an answer is the stand-in again.",
+    origin: "ours",
+    note: "Codex passes it on.",
+  },
+  "network.masking:repeated": {
+    ...masking,
+    behavior: "A secret that comes back in an answer is passed on to the process.",
+    origin: "codex",
+    note: "This server puts the stand-in in its place.",
+  },
+  "network.masking:misdirected": {
+    ...masking,
+    behavior: "A stand-in on its way to another host is refused, where the proxy sees it.",
+    origin: "ours",
+    note: "Codex sends it there.",
   },
   "network.rules:deny-address": {
     ...proxy,

@@ -4,8 +4,11 @@ import type { NetworkMode } from "../policy/sandbox-policy.ts";
 /** Path of the stage inside: below /dev, which is always created anew, so that it never depends on the policy. */
 export const STAGE_PATH = "/dev/.exec-server-stage";
 
+/** Path of the certificates that the program should trust, where it is shown any. */
+export const TRUST_PATH = "/dev/.exec-server-trust.pem";
+
 /** Numbers that descriptors have in bubblewrap. None of them is passed on to the program. */
-export const DESCRIPTORS = { filter: 4, stage: 5, listeners: 6, lists: 7, firstPinned: 9 } as const;
+export const DESCRIPTORS = { filter: 4, stage: 5, listeners: 6, lists: 7, trust: 8, firstPinned: 9 } as const;
 
 /** Not every kernel has all of them. Bubblewrap itself handles others. */
 const KERNEL_FILES = ["acpi", "dynamic_debug", "mtrr", "scsi"].map((name) => `/proc/${name}`);
@@ -27,6 +30,7 @@ export interface BubblewrapOptions {
   readonly cwd: string;
   /** See `Confinement`. */
   readonly binds?: readonly Bind[] | undefined;
+  readonly showsTrust?: boolean;
   /** Whether bubblewrap can limit the size of a temporary file system. */
   readonly limitsSize: boolean;
   /** Paths that are mounted by descriptor, with the descriptors' numbers in bubblewrap. */
@@ -35,7 +39,7 @@ export interface BubblewrapOptions {
 
 /** Options of bubblewrap, up to the command that it runs. */
 export function bubblewrapArguments(options: BubblewrapOptions): string[] {
-  const { view, network, cwd, binds = [], limitsSize } = options;
+  const { view, network, cwd, binds = [], showsTrust = false, limitsSize } = options;
   const hidden = view.mounts.filter(({ kind }) => kind === "hiddenDirectory" || kind === "absent");
   return [
     "--unshare-user",
@@ -51,6 +55,7 @@ export function bubblewrapArguments(options: BubblewrapOptions): string[] {
     ...option("--dev", "/dev"),
     ...option("--perms", "0555"),
     ...option("--file", String(DESCRIPTORS.stage), STAGE_PATH),
+    ...(showsTrust ? ["--perms", "0444", "--file", String(DESCRIPTORS.trust), TRUST_PATH] : []),
     ...binds.flatMap(({ from, to }) => ["--ro-bind", from, to]),
     ...option("--perms", "1777"),
     ...(limitsSize ? option("--size", String(SHARED_MEMORY_BYTES)) : []),

