@@ -81,6 +81,9 @@ network = false
 The flags are \`--sandbox NAME\`, which overrides the table, and \`--require-sandbox\`. A server with either does not start
 where bubblewrap is missing. See [sandbox](sandbox.md#for-every-client).
 
+\`durable = "DIR"\`, above all tables, is the same as the flag \`--durable DIR\`: sessions, and what runs, outlive the
+server; see [durable servers](durable.md). The directory is relative to that of the configuration file.
+
 \`run_as = "USER"\`, above all tables, is the same as the flag \`--run-as USER\`: everything that clients ask for runs as
 [that user](access.md#as-another-user).
 

@@ -9,7 +9,6 @@ const SOCK_CLOEXEC = 0o2000000;
 const SOL_SOCKET = 1;
 const SCM_RIGHTS = 1;
 const MSG_DONTWAIT = 0x40;
-const MSG_NOSIGNAL = 0x4000;
 const MSG_CMSG_CLOEXEC = 0x4000_0000;
 /** Length, level and type before the descriptors of a control message. */
 const CONTROL_HEADER_BYTES = 16;
@@ -24,23 +23,6 @@ export function openSocketPair(): { own: number; childs: number } {
   check(libc().socketPair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends));
   const [own = -1, childs = -1] = ends;
   return { own, childs };
-}
-
-/** Sends a descriptor, which stays open here. Throws a CapabilityError if the other side has gone, or takes none. */
-export function sendDescriptor(socket: number, fd: number): void {
-  const control = Buffer.alloc(CONTROL_HEADER_BYTES + align(DESCRIPTOR_BYTES));
-  control.writeBigUInt64LE(BigInt(CONTROL_HEADER_BYTES + DESCRIPTOR_BYTES), 0);
-  control.writeInt32LE(SOL_SOCKET, 8);
-  control.writeInt32LE(SCM_RIGHTS, 12);
-  control.writeInt32LE(fd, CONTROL_HEADER_BYTES);
-  check(libc().sendMessage(socket, Buffer.alloc(1), control, MSG_DONTWAIT | MSG_NOSIGNAL));
-}
-
-/** Takes a descriptor that has been sent. Throws a CapabilityError if none has. */
-export function takeDescriptor(socket: number): number {
-  const [fd] = receiveNow(socket, 1) ?? [];
-  if (fd === undefined) throw failed("none came");
-  return fd;
 }
 
 /**

@@ -22,6 +22,8 @@ const REQUEST_BYTES = 72;
 const ANSWER = { from: 20, to: 22, user: 80, inode: 84 };
 const ANSWER_BYTES = 88;
 const ERROR = 16;
+/** More than the kernel says of a socket. */
+const ANSWER_SPACE = 1024;
 
 /** One end of a TCP connection, with addresses of 4 or 16 bytes. */
 export interface SocketEnds {
@@ -36,23 +38,26 @@ export interface SocketOwner {
   readonly inode: number;
 }
 
+/** The socket to the kernel, kept open: every connection from this machine is a question. */
+let kernel: number | undefined;
+
 /**
  * Asks the kernel for one socket, at a cost that does not depend on how many there are; /proc would list them all. Null
  * if it does not exist; undefined if the kernel does not answer such questions here.
  */
 export function diagnoseSocket(ends: SocketEnds): SocketOwner | null | undefined {
   const system = loadedLibc();
-  const fd = system?.socket(AF_NETLINK, SOCK_RAW_NONBLOCK_CLOEXEC, NETLINK_SOCK_DIAG) ?? -1;
-  if (system === undefined || fd < 0) return undefined;
-  try {
-    const answer = Buffer.alloc(1024);
-    if (system.write(fd, requestFor(ends), REQUEST_BYTES) !== REQUEST_BYTES) return undefined;
-    // The kernel has answered before it returned from the write.
-    const length = system.read(fd, answer, answer.length);
-    return length < ERROR + 4 ? undefined : ownerIn(answer.subarray(0, length), ends);
-  } finally {
-    system.close(fd);
-  }
+  if (system === undefined) return undefined;
+  kernel ??= system.socket(AF_NETLINK, SOCK_RAW_NONBLOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+  const answer = Buffer.alloc(ANSWER_SPACE);
+  const isAsked = kernel >= 0 && system.write(kernel, requestFor(ends), REQUEST_BYTES) === REQUEST_BYTES;
+  // The kernel has answered before it returned from the write.
+  const length = isAsked ? system.read(kernel, answer, answer.length) : 0;
+  if (length >= ERROR + 4) return ownerIn(answer.subarray(0, length), ends);
+  // An answer that comes later would be taken for that to the next question.
+  if (kernel >= 0) system.close(kernel);
+  kernel = undefined;
+  return undefined;
 }
 
 /** Clients may be installed without the library that calls C functions; /proc answers them. */

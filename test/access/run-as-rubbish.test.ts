@@ -1,4 +1,4 @@
-import { closeSync, readdirSync, readFileSync, writeSync } from "node:fs";
+import { closeSync, readdirSync, readFileSync, readlinkSync, writeSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { connect } from "../../src/client/host/connect.ts";
 import { libc } from "../../src/native/libc.ts";
@@ -11,7 +11,6 @@ import { openSocket } from "./raw-client.ts";
 const DEADLINE_MS = 60_000;
 const PIDFD_OPEN = 434;
 const PIDFD_GETFD = 438;
-const CHANNEL_FD = 3;
 const SERVER_FAILED = 1011;
 
 function userServerOf(parent: number): number {
@@ -30,9 +29,20 @@ function userServerOf(parent: number): number {
   return Number(found[0]);
 }
 
+/** Descriptors of its sockets, besides its stderr: the one on which it listens comes first, then the one to its server. */
+function socketsOf(pid: number): number[] {
+  const isSocket = (fd: string): boolean => readlinkSync(`/proc/${pid}/fd/${fd}`).startsWith("socket:");
+  return readdirSync(`/proc/${pid}/fd`)
+    .filter((fd) => isSocket(fd))
+    .map(Number)
+    .filter((fd) => fd > 2)
+    .sort((one, other) => one - other);
+}
+
 function writeInto(pid: number, bytes: Buffer): void {
+  const [, channel = -1] = socketsOf(pid);
   const process = libc().systemCall(PIDFD_OPEN, pid, 0, 0);
-  const fd = libc().systemCall(PIDFD_GETFD, process, CHANNEL_FD, 0);
+  const fd = libc().systemCall(PIDFD_GETFD, process, channel, 0);
   expect(fd).toBeGreaterThan(2);
   try {
     writeSync(fd, bytes);

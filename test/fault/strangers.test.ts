@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { readdirSync, readlinkSync } from "node:fs";
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import net from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, expect, it } from "vitest";
@@ -33,11 +33,15 @@ afterAll(() => {
   for (const socket of sockets) socket.destroy();
 });
 
+/** Those of TCP: a server keeps another one, to ask the kernel who connects. */
 function serverSockets(pid: number): number {
+  const tables = ["tcp", "tcp6"].map((name) => readFileSync(`/proc/net/${name}`, "utf8"));
+  const inodes = tables.flatMap((table) => table.split("\n").map((line) => line.trim().split(/\s+/)[9]));
+  const links = new Set(inodes.map((inode) => `socket:[${inode}]`));
   let count = 0;
   for (const fd of readdirSync(`/proc/${pid}/fd`)) {
     try {
-      if (readlinkSync(`/proc/${pid}/fd/${fd}`).startsWith("socket:")) count += 1;
+      if (links.has(readlinkSync(`/proc/${pid}/fd/${fd}`))) count += 1;
     } catch {
       // It was closed meanwhile.
     }

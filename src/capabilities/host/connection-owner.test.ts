@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import { diagnoseSocket } from "../../native/socket-diagnosis.ts";
@@ -42,6 +42,20 @@ function ends({ remoteAddress, remotePort, localAddress, localPort }: Socket) {
     localPort: localPort!,
   };
 }
+
+it("is asked for over one socket, however often", async () => {
+  kernel.answers = true;
+  const { accepted, end } = await connection();
+  ownerOf(ends(accepted));
+  const before = readdirSync("/proc/self/fd").length;
+  // Interleaved, as an answer to one question must not be taken for that to another.
+  for (let turn = 0; turn < 20; turn += 1) {
+    expect(ownerOf(ends(accepted))).toBe(process.geteuid?.());
+    expect(ownerOf({ ...ends(accepted), remotePort: 1 })).toBeUndefined();
+  }
+  expect(readdirSync("/proc/self/fd")).toHaveLength(before);
+  end();
+});
 
 describe.each([
   ["asked for alone", true],

@@ -32,15 +32,16 @@ export async function isHeldOutside(ends: ConnectionEnds): Promise<boolean> {
 }
 
 /**
- * Whether a process runs in a sandbox of this program: it descends from it, in a process namespace below its own.
+ * Whether a process runs in a sandbox of these programs, which are this one's own: it descends from one of them, in a
+ * process namespace below its own.
  * Containers of others do not. A process that has already ended can no longer be located, so it counts as inside.
  */
-export function isInOwnSandbox(pid: number): boolean {
+export function isInOwnSandbox(pid: number, programs: readonly number[] = [process.pid]): boolean {
   const status = statusOf(pid);
   if (status === undefined) return true;
   if (status.depth <= (statusOf(process.pid)?.depth ?? 0)) return false;
   for (let at = status; at.parent > 0; ) {
-    if (at.parent === process.pid) return true;
+    if (programs.includes(at.parent)) return true;
     const parent = statusOf(at.parent);
     if (parent === undefined) return true;
     at = parent;
@@ -181,6 +182,7 @@ function hexBytes(bytes: readonly number[]): string {
 
 /** The same address can be written in several ways. */
 function plainAddress(address: string): string {
+  if (!address.includes(":")) return address;
   const [bare = ""] = address.split("%");
   if (!isIPv6(bare)) return bare;
   const { address: short } = new SocketAddress({ address: bare, family: "ipv6" });

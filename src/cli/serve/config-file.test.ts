@@ -33,6 +33,13 @@ describe("readConfiguration", () => {
     });
   });
 
+  it("reads the directory of a durable server, which begins at the file's own", async () => {
+    expect(await read('durable = "state"')).toEqual({ limits: {}, durable: join(directory, "state") });
+    expect(await read('durable = "/var/lib/d"')).toEqual({ limits: {}, durable: "/var/lib/d" });
+    for (const value of ['""', "true"])
+      await expect(read(`durable = ${value}`)).rejects.toThrow("must be the path of a directory");
+  });
+
   it("takes an empty file and an empty table for no limits", async () => {
     expect(await read("")).toEqual({ limits: {} });
     expect(await read("# nothing\n[limits]\n")).toEqual({ limits: {} });

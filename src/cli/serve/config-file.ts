@@ -1,3 +1,4 @@
+import { dirname, resolve } from "node:path";
 import type { Sandbox } from "../../protocol/sandbox-options.ts";
 import {
   isTable,
@@ -28,6 +29,8 @@ export interface Configuration extends Exposure {
   /** The user as whom clients' requests are carried out. */
   readonly runAs?: string;
   readonly audit?: AuditOptions;
+  /** Where the keeper is, if there is one. */
+  readonly durable?: string;
   /** Whether the web console is served. */
   readonly console?: boolean;
   /** Whether `/metrics` is answered. */
@@ -52,6 +55,7 @@ const READERS: {
   run_as: { runAs: readUser },
   local: { local: readLocal },
   audit: { audit: readAudit },
+  durable: { durable: readDirectory },
   console: { console: switchReader("console") },
   metrics: { metrics: switchReader("metrics") },
   log_level: { logLevel: choiceReader("log_level", LOG_LEVELS) },
@@ -75,12 +79,13 @@ export async function readConfiguration(path: string): Promise<Configuration> {
     Object.entries(READERS[key]!).map(([name, read]) => [name, read(value, refuse)] as const),
   );
   const configuration: Configuration = { limits: {}, ...Object.fromEntries(values) };
-  const { tls, audit, fleet } = configuration;
+  const { tls, audit, fleet, durable } = configuration;
   return {
     ...configuration,
     ...defined({
       tls: tls && pathsFrom(path, tls, ["cert", "key", "clientCa"]),
       audit: audit && pathsFrom(path, audit, ["file"]),
+      durable: durable === undefined ? undefined : resolve(dirname(path), durable),
       fleet: fleet && resolveFleetPaths(fleet, path),
     }),
   };
@@ -99,6 +104,11 @@ function choiceReader<T extends string>(key: string, values: readonly T[]) {
     if (chosen !== undefined) return chosen;
     throw refuse(key, `must be one of ${values.map((known) => `"${known}"`).join(", ")}`);
   };
+}
+
+function readDirectory(value: unknown, refuse: Refuse): string {
+  if (typeof value !== "string" || value === "") throw refuse("durable", "must be the path of a directory");
+  return value;
 }
 
 function readLocal(table: unknown, refuse: Refuse): RightsOptions {

@@ -1,7 +1,7 @@
 import { type Failure, usageFailure } from "../shared/failure.ts";
 
 /** Placeholders of values that must not be empty. */
-const NEVER_EMPTY = new Set(["PATH", "MODE"]);
+const NEVER_EMPTY = new Set(["PATH", "DIR", "MODE"]);
 
 /** Flags that take a value, with the placeholder used in messages. */
 export type FlagNames = Readonly<Record<string, string>>;

@@ -85,6 +85,8 @@ Options:
       --require-sandbox              Refuse processes and file calls that bring no sandbox of their own
       --run-as <USER>                Do everything that clients ask for as this user, given by name or number,
                                      so that they cannot reach the server's own files; needs root
+      --durable <DIR>                Keep sessions and what runs when this server ends or crashes: the next one
+                                     with this directory continues with them; see 'exec-server durable --help'
       --config <PATH>                TOML file with [limits], [sandbox], [local], [tls], [audit] and [fleet];
                                      files that it names begin at its directory; flags override it
   -h, --help                         Print help
@@ -97,7 +99,7 @@ when clients can reach it there. Non-loopback addresses and fleets require --ws-
 ends with status 3 when a newer executor of its name has joined the fleet, and with status 1 when the relay refuses it.
 Clients send their token in the header 'Authorization: Bearer TOKEN', pages as a subprotocol.
 SIGTERM and SIGINT stop the server and every process group it started; before that, SIGTERM gives
-processes their --drain-timeout-ms.
+processes their --drain-timeout-ms. With --durable they only disconnect clients, which find everything again.
 `;
 
 function describeLimit(name: (typeof LIMIT_NAMES)[number]): string {

@@ -25,6 +25,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   doctor: () => import("./doctor.ts"),
   sandbox: () => import("./sandbox.ts"),
   relay: () => import("./relay.ts"),
+  durable: () => import("./durable.ts"),
   forward: () => import("./forward.ts"),
 };
 

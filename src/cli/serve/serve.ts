@@ -102,6 +102,8 @@ async function parseOptions(args: readonly string[]) {
   const config = flags.get("config");
   const configuration: Configuration =
     config === undefined ? { limits: {} } : await readConfiguration(config);
+  const durable = flags.get("durable") ?? configuration.durable;
+  if (durable !== undefined) checkDurable(address, exitWhenIdleMs);
   const edge = parseExposure(flags, configuration, address);
   const isOpen = loadAuthentication === undefined && edge.tls?.clientCa === undefined;
   if (isOpen && !flags.has("insecure-no-auth") && isExposed(address))
@@ -151,6 +153,7 @@ async function parseOptions(args: readonly string[]) {
     ...defined({
       local: configuration.local,
       runAs: flags.get("run-as") ?? configuration.runAs,
+      durable,
       audit,
       fleet: joined?.fleet,
       remote: openRemote === undefined ? undefined : (remote ?? "ended"),
@@ -177,6 +180,14 @@ function checkFleet(fleet: FleetOptions | undefined, { kind }: ListenAddress, is
     throw new Failure(
       "refusing to join a fleet without authentication: anyone who may use its NATS could run commands here; set --ws-auth, or --insecure-no-auth to do so anyway",
     );
+}
+
+function checkDurable({ kind }: ListenAddress, exitWhenIdleMs: number | undefined): void {
+  const refuse = (why: string): Failure =>
+    usageFailure(`the argument '--durable <DIR>' cannot be used with ${why}`);
+  if (kind === "stdio") throw refuse("stdio, where the server ends with its client");
+  if (exitWhenIdleMs !== undefined)
+    throw refuse("'--exit-when-idle <DURATION>': what runs does not end with the server");
 }
 
 /** A server that could only refuse everything does not start. */

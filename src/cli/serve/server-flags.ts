@@ -18,6 +18,7 @@ export const SERVER_FLAGS = {
     config: "PATH",
     sandbox: "NAME",
     "run-as": "USER",
+    durable: "DIR",
     ...EXPOSURE_FLAGS,
     ...FLEET_FLAGS,
     ...REMOTE_SERVER_FLAGS,

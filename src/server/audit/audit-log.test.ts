@@ -119,7 +119,7 @@ it("the texts of lines are made when they are written, or when there are many", 
   const scene = new Scene();
   await scene.written(1);
   let made = 0;
-  const add = (): void => scene.log.add("test", () => `,"made":${++made}`);
+  const add = (): number => scene.log.add("test", () => `,"made":${++made}`);
   for (let count = 1; count < MAX_DRAFTS; count += 1) add();
   expect(made).toBe(0);
   add();
@@ -243,4 +243,27 @@ it("long lines wait up to so many characters, and what is lost until the end is 
   scene.mend();
   await log.close();
   expect(linesOf(scene.file).slice(-2)).toMatchObject([{ event: "gap", lost: 1 }, { event: "stopped" }]);
+});
+
+it("says which lines are in the file, once they are", async () => {
+  fakeTimers();
+  const scene = new Scene();
+  const { log } = scene;
+  const written: number[] = [];
+  log.onWritten((line) => written.push(line));
+  await scene.written(1);
+  const numbers = ["a", "b"].map((event) => log.add(event, {}));
+  expect(numbers).toEqual([2, 3]);
+  expect(written).toEqual([1]);
+  await scene.written(3);
+  expect(written).toEqual([1, 3]);
+  await scene.break();
+  const late = log.add("late", {});
+  vi.advanceTimersByTime(RETRY_DELAY_MS);
+  await turn();
+  expect(written.every((line) => line < late)).toBe(true);
+  scene.mend();
+  await log.close();
+  expect(written.some((line) => line >= late)).toBe(true);
+  expect(log.add("too late", {})).toBe(Number.POSITIVE_INFINITY);
 });

@@ -61,6 +61,10 @@ export class AuditLog {
   /** Number of lines that had no room. */
   #lost = 0;
   #lostInAll = 0;
+  /** Number of lines that were added so far, and of those taken from the queue. */
+  #added = 0;
+  #taken = 0;
+  #written: ((added: number) => void) | undefined;
   #head: AuditHead;
   readonly #sealed: SealedLines;
   /** Undefined until the first line of this server is in the file. */
@@ -118,13 +122,21 @@ export class AuditLog {
     );
   }
 
-  /** Adds a line with these facts, after `who`. */
-  add(event: string, facts: Facts, who: Members = ""): void {
-    if (this.#closed) return;
+  /** Calls back with the number of the last line that is in the file, each time lines have been written. */
+  onWritten(written: (added: number) => void): void {
+    this.#written = written;
+  }
+
+  /**
+   * Adds a line with these facts, after `who`. Returns its number among those that were added; that of the next one for a
+   * line that is lost, because it says so.
+   */
+  add(event: string, facts: Facts, who: Members = ""): number {
+    if (this.#closed) return Number.POSITIVE_INFINITY;
     if (this.#queuedCharacters > MAX_QUEUED_CHARACTERS || this.#queue.size >= MAX_QUEUED_LINES) {
       this.#lost += 1;
       this.#lostInAll += 1;
-      return;
+      return this.#added + 1;
     }
     if (this.#lost > 0) {
       const lost = this.#lost;
@@ -132,6 +144,7 @@ export class AuditLog {
       this.#push("gap", { lost });
     }
     this.#push(event, facts, who);
+    return this.#added;
   }
 
   /** Writes what waits, and ends. */
@@ -164,6 +177,7 @@ export class AuditLog {
   }
 
   #push(event: string, facts: Facts, who: Members = ""): void {
+    this.#added += 1;
     this.#drafts.add(event, facts, who);
     if (this.#drafts.size === MAX_DRAFTS || this.#trouble !== undefined) this.#compose();
     if (this.#trouble === undefined) this.#timer ??= setTimeout(this.#start, FLUSH_DELAY_MS).unref();
@@ -204,6 +218,7 @@ export class AuditLog {
         await this.#file.append(bytes);
         this.#batch = undefined;
         this.#head = head;
+        this.#written?.(this.#taken);
         if (this.#printed === undefined || head.line - this.#printed.line >= HEAD_LINES) this.#printHead();
         this.#recovered();
         this.#syncTimer ??= setTimeout(() => void this.#sync(), SYNC_INTERVAL_MS).unref();
@@ -233,6 +248,7 @@ export class AuditLog {
       const members = this.#queue.shift();
       if (members === undefined) break;
       this.#queuedCharacters -= members.length;
+      this.#taken += 1;
       sealed.add(members);
     } while (sealed.characters - begun < room);
     this.#batch = { bytes: sealed.bytes(), head: sealed.head };

@@ -27,8 +27,12 @@ import { Tallies } from "./tallies.ts";
 /** Destination of lines: a log, or the server that keeps one. */
 export type AuditRecords = Pick<
   AuditLog,
-  "add" | "head" | "printedHead" | "lost" | "trouble" | "isFull" | "file" | "close"
->;
+  "head" | "printedHead" | "lost" | "trouble" | "isFull" | "file" | "close"
+> &
+  Partial<Pick<AuditLog, "onWritten">> & {
+    /** Returns its number if it can be waited for. */
+    add(event: string, facts: Facts, who?: Members): unknown;
+  };
 
 const DEFAULT_MAX_BYTES = 64 * 1024 * 1024;
 const MAX_REASON_CHARACTERS = 512;
@@ -75,9 +79,15 @@ export class Audit implements ServerObserver {
     return new Audit(new AuditLog({ file, maxBytes, logger, version }), options);
   }
 
-  /** Adds a line that another program has made of what happens there. */
-  relay(event: string, facts: object, who: Members): void {
-    this.#log.add(event, facts, who);
+  /** Adds a line that another program has made of what happens there. Returns its number; see `onWritten`. */
+  relay(event: string, facts: object, who: Members): number {
+    const line = this.#log.add(event, facts, who);
+    return typeof line === "number" ? line : 0;
+  }
+
+  /** Calls back with the number of the last line that is in the file, each time lines have been written. */
+  onWritten(written: (line: number) => void): void {
+    this.#log.onWritten?.(written);
   }
 
   /** The last line that was written. */

@@ -14,7 +14,10 @@ export type SharedOptions = Pick<
 
 /** The first message to a user's server. */
 export interface UserSettings {
-  readonly account: NumberedAccount;
+  /** The user that it becomes. Undefined for a keeper, which stays the user of the server. */
+  readonly account: NumberedAccount | undefined;
+  /** Set for a keeper, which outlives the server that has started it. */
+  readonly keeper: KeeperSettings | undefined;
   readonly options: SharedOptions;
   /** Files of the server that started it. */
   readonly files: ServerFiles;
@@ -28,7 +31,39 @@ export interface UserSettings {
   readonly idleMs: number;
 }
 
-/** A connection that the server of a user is to serve. Its socket comes with it. */
+export type KeeperCommand = "status" | "end";
+
+/** What a keeper says of itself. */
+export interface KeeperStatus {
+  readonly pid: number;
+  readonly version: string;
+  readonly startedAt: string;
+  readonly sessions: number;
+  readonly runningProcesses: number;
+  /** Whether a server uses it. */
+  readonly isAttached: boolean;
+}
+
+export interface KeeperSettings {
+  /** Its file that holds what runs. */
+  readonly journal: string;
+  /** What its processes may inherit. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Number of its last line that is in the audit log, by the name of each keeper that has written there. */
+  readonly recorded: Readonly<Record<string, number>>;
+}
+
+/** Version of these messages. A keeper may be older or newer than the server that reaches it. */
+export const PROTOCOL = 1;
+
+/** The first frame of a connection to a user's server: its only one to the main server, or one of a client. */
+export type Opening =
+  | { readonly role: "control"; readonly protocol: number }
+  /** For a keeper: one question, or its end. */
+  | { readonly role: "command"; readonly protocol: number; readonly command: KeeperCommand }
+  | { readonly role: "client"; readonly connection: RelayedConnection };
+
+/** A client that the server of a user is to serve. */
 export interface RelayedConnection
   extends Pick<ObservedConnection, "number" | "principal" | "tokenName" | "from"> {
   readonly rights: RightsOptions;
@@ -42,6 +77,8 @@ export interface RelayedConnection
 /** How a client's connection ended. */
 export interface RelayedEnd {
   readonly reason?: string | undefined;
+  /** The client's close code, if it sent one. */
+  readonly code?: number | undefined;
   readonly receivedBytes?: number | undefined;
   readonly sentBytes?: number | undefined;
 }
@@ -49,13 +86,14 @@ export interface RelayedEnd {
 /** From the main server to a user's server. */
 export type ToUserServer =
   | { readonly kind: "settings"; readonly settings: UserSettings }
-  | { readonly kind: "connect"; readonly connection: RelayedConnection }
   /** Whether lines of the audit log currently cannot be written. */
   | { readonly kind: "auditFailing"; readonly isFailing: boolean }
   /** Whether the server should get no new work. */
   | { readonly kind: "cordon"; readonly isCordoned: boolean }
   /** Is answered at once. */
   | { readonly kind: "ping" }
+  /** The line with this number, and all before it, are in the audit log. */
+  | { readonly kind: "recorded"; readonly record: number }
   | { readonly kind: "drain" }
   | { readonly kind: "close" };
 
@@ -69,7 +107,14 @@ export type Report =
       readonly message: string;
       readonly fields: Readonly<Record<string, unknown>> | undefined;
     }
-  | { readonly kind: "audit"; readonly event: string; readonly facts: object; readonly who: string }
+  | {
+      readonly kind: "audit";
+      readonly event: string;
+      readonly facts: object;
+      readonly who: string;
+      /** Name of the keeper and number of the line, to be acknowledged. */
+      readonly record?: string | undefined;
+    }
   | { readonly kind: "state"; readonly state: UserState }
   | {
       readonly kind: "answered";
@@ -97,14 +142,14 @@ export type UserState = Pick<ServerState, "sessions" | "runningProcesses" | "buf
 
 /** From a user's server; checked by `readUserMessage`. */
 export type FromUserServer =
-  | { readonly kind: "ready" }
+  /** `connections` is the highest number of a connection that it has served. */
+  | { readonly kind: "ready"; readonly connections: number }
   | { readonly kind: "pong" }
-  /** A connection has been taken with its socket, so that another one can be sent. */
-  | { readonly kind: "taken" }
   /** It cannot serve, and ends. */
   | { readonly kind: "fault"; readonly message: string }
   | { readonly kind: "reports"; readonly reports: readonly Report[] }
   | { readonly kind: "idle" }
   /** A client has requested it. */
   | { readonly kind: "cordon"; readonly isCordoned: boolean }
-  | { readonly kind: "drained" };
+  | { readonly kind: "drained" }
+  | { readonly kind: "status"; readonly status: KeeperStatus };

@@ -26,9 +26,8 @@ const REPORTS: readonly Report[] = [
 ];
 
 it.each<FromUserServer>([
-  { kind: "ready" },
+  { kind: "ready", connections: 3 },
   { kind: "pong" },
-  { kind: "taken" },
   { kind: "idle" },
   { kind: "drained" },
   { kind: "fault", message: "m" },

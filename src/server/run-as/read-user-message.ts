@@ -1,3 +1,4 @@
+import { RECORD } from "../audit/last-records.ts";
 import type { FromUserServer, Report, LogLevel } from "./messages.ts";
 
 /** More than any message that the program of a user's server sends. */
@@ -66,6 +67,8 @@ function isConnectionAndPrincipal(who: unknown): boolean {
   }
 }
 
+const isRecord: Check = (value) => isText(value) && RECORD.test(value);
+
 const isError = withFields({ code: isNumber, message: isText });
 const isRequest = withFields({
   connection: isCount,
@@ -77,7 +80,12 @@ const isRequest = withFields({
 
 const REPORTS: Readonly<Record<Report["kind"], Check>> = {
   log: withFields({ level: (level) => LEVELS.has(level), message: isText, fields: optional(isFields) }),
-  audit: withFields({ event: isText, facts: isFields, who: isConnectionAndPrincipal }),
+  audit: withFields({
+    event: isText,
+    facts: isFields,
+    who: isConnectionAndPrincipal,
+    record: optional(isRecord),
+  }),
   state: withFields({
     state: withFields({ sessions: isCount, runningProcesses: isCount, bufferedBytes: isCount }),
   }),
@@ -95,11 +103,20 @@ const REPORTS: Readonly<Record<Report["kind"], Check>> = {
 };
 
 const isMessage = ofKind({
-  ready: isFields,
+  ready: withFields({ connections: isCount }),
   pong: isFields,
-  taken: isFields,
   idle: isFields,
   drained: isFields,
+  status: withFields({
+    status: withFields({
+      pid: isCount,
+      version: isText,
+      startedAt: isText,
+      sessions: isCount,
+      runningProcesses: isCount,
+      isAttached: isBoolean,
+    }),
+  }),
   fault: withFields({ message: isText }),
   cordon: withFields({ isCordoned: isBoolean }),
   reports: withFields({ reports: listOf(ofKind(REPORTS)) }),

@@ -1,4 +1,5 @@
 import type { Socket } from "node:net";
+import { messageOf } from "../../base/errors.ts";
 import { formatError } from "../../protocol/envelope.ts";
 import { CREDENTIAL_ENDED_CLOSE_CODE, MALFORMED_MESSAGE_ID } from "../../protocol/wire-limits.ts";
 import {
@@ -44,7 +45,8 @@ export interface RelayedClientOptions {
 export class RelayedClient {
   readonly observed: RelayedObservation;
   readonly #transport: Transport;
-  readonly #socket: Socket;
+  /** Leads to the server of the user. */
+  #socket: Socket | undefined;
   readonly #options: RelayedClientOptions;
   /** Stops watching the credential. */
   readonly #validity: () => void;
@@ -53,26 +55,31 @@ export class RelayedClient {
   #drained: (() => void) | undefined;
   #closed = false;
 
-  /** `socket` leads to the server of the user. */
-  constructor(transport: Transport, socket: Socket, options: RelayedClientOptions) {
+  constructor(transport: Transport, options: RelayedClientOptions) {
     this.#transport = transport;
-    this.#socket = socket;
     this.#options = options;
     this.observed = observe(transport, options.client);
+    options.observer?.connected?.(this.observed);
     // Checked here, so that nothing the user does can prevent it.
     this.#validity = watchValidity(options.client.credential, (reason) =>
       this.#dismiss({ code: CREDENTIAL_ENDED_CLOSE_CODE, reason }),
     );
   }
 
-  open(): void {
-    const { observer, maxMessageBytes } = this.#options;
-    observer?.connected?.(this.observed);
-    const socket = this.#socket;
+  /** Nothing is read from the client before. */
+  open(connect: () => Socket): void {
+    if (this.#closed) return;
+    const { maxMessageBytes } = this.#options;
+    const socket = connect();
+    this.#socket = socket;
     readFrames(socket, { frame: (frame) => this.#take(frame) }, (error) => socket.destroy(error as Error));
     socket.on("drain", () => this.#transport.resume());
-    // Its end is what matters, and follows.
-    socket.on("error", () => {});
+    let isConnected = false;
+    socket.once("connect", () => (isConnected = true));
+    socket.on("error", (error) => {
+      // Afterwards, its end is what matters, and follows.
+      if (!isConnected) this.lost(`the server of this user cannot be reached: ${messageOf(error)}`);
+    });
     socket.on("close", () => {
       if (this.#closed) return;
       // Why it has ended is known a moment later.
@@ -84,7 +91,7 @@ export class RelayedClient {
       tooLong: () =>
         this.#transport.send(formatError(String(MALFORMED_MESSAGE_ID), messageTooLong(maxMessageBytes))),
       drain: () => this.#drained?.(),
-      close: (reason) => this.#end(reason),
+      close: (reason, code) => this.#end(reason, code),
     });
   }
 
@@ -92,6 +99,11 @@ export class RelayedClient {
   lost(reason: string, audit?: Audit): void {
     audit?.disconnected(this.observed, reason);
     this.#dismiss({ code: SERVER_FAILED, reason });
+  }
+
+  /** This server ends, and the client's session is kept for the next one. */
+  leave(farewell: Farewell): void {
+    this.#dismiss(farewell);
   }
 
   /** Passes nothing more on, and gives the client the reason. */
@@ -102,16 +114,17 @@ export class RelayedClient {
   }
 
   #pass(bytes: readonly Uint8Array[]): void {
-    if (this.#closed || !this.#socket.writable) return;
-    writeFrame(this.#socket, "message", { bytes });
-    if (this.#socket.writableNeedDrain) this.#transport.pause();
+    const socket = this.#socket;
+    if (this.#closed || socket?.writable !== true) return;
+    writeFrame(socket, "message", { bytes });
+    if (socket.writableNeedDrain) this.#transport.pause();
   }
 
   #passLong(message: LongMessage): void {
     const { head, value, tail } = message;
     this.#pass([Buffer.from(`${head}"`), value, Buffer.from(`"${tail}`)]);
     // An empty write, to learn when everything before it is flushed.
-    this.#socket.write("", () => message.release());
+    this.#socket?.write("", () => message.release());
   }
 
   #take({ kind, id, text, bytes }: Frame): Promise<void> | undefined {
@@ -123,7 +136,7 @@ export class RelayedClient {
         return this.#transport.queuedBytes < HIGH_WATER_BYTES ? undefined : this.#room();
       case "ping":
         this.#transport.ping?.(() => {
-          if (!this.#closed) writeFrame(this.#socket, "pong", { id });
+          if (!this.#closed && this.#socket !== undefined) writeFrame(this.#socket, "pong", { id });
         });
         return undefined;
       case "close":
@@ -144,14 +157,15 @@ export class RelayedClient {
     this.#drained = undefined;
   }
 
-  #end(reason: string | undefined): void {
+  #end(reason: string | undefined, code?: number): void {
     if (this.#closed) return;
     this.#closed = true;
     this.#drained?.();
     const { receivedBytes, sentBytes } = this.#transport;
-    const end: RelayedEnd = { reason, receivedBytes, sentBytes };
-    if (this.#socket.writable) writeFrame(this.#socket, "close", { text: JSON.stringify(end) });
-    this.#socket.end();
+    const end: RelayedEnd = { reason, code, receivedBytes, sentBytes };
+    const socket = this.#socket;
+    if (socket?.writable === true) writeFrame(socket, "close", { text: JSON.stringify(end) });
+    socket?.end();
     this.#validity();
     clearTimeout(this.#lost);
     const { observer, client } = this.#options;

@@ -3,7 +3,7 @@ import { decodeText } from "../../transport/decode-text.ts";
 import { liftLongString } from "../../transport/long-string.ts";
 import { SendQueue } from "../../transport/send-queue.ts";
 import type { Farewell, Transport, TransportEvents } from "../../transport/transport.ts";
-import { type Frame, readFrames, writeFrame } from "../wire/frames.ts";
+import { type Frame, writeFrame } from "../wire/frames.ts";
 import type { RelayedConnection, RelayedEnd } from "./messages.ts";
 
 const GONE = "the server that accepted the connection has ended";
@@ -46,11 +46,8 @@ export class RelayedTransport implements Transport {
 
   open(events: TransportEvents): void {
     this.#events = events;
-    const socket = this.#socket;
-    readFrames(socket, { frame: (frame) => this.#take(frame) });
-    socket.on("error", () => {});
-    socket.on("close", () => this.#finish({ reason: GONE }));
-    socket.resume();
+    if (this.#socket.destroyed) setImmediate(() => this.#finish({ reason: GONE }));
+    else this.#socket.on("close", () => this.#finish({ reason: GONE }));
   }
 
   send(message: string | Uint8Array, flushed?: () => void): void {
@@ -69,9 +66,7 @@ export class RelayedTransport implements Transport {
     const bytes = parts.reduce((sum, part) => sum + part.length, 0);
     this.#sentBytes += bytes;
     this.#queue.add(bytes);
-    writeFrame(this.#socket, "message", { bytes: parts });
-    // An empty write, to learn when everything before it is flushed.
-    this.#socket.write("", () => {
+    writeFrame(this.#socket, "message", { bytes: parts }, () => {
       flushed?.();
       this.#queue.remove(bytes);
     });
@@ -104,7 +99,8 @@ export class RelayedTransport implements Transport {
     if (this.#socket.writable) writeFrame(this.#socket, "ping", { id: this.#lastPing });
   }
 
-  #take({ kind, id, text, bytes }: Frame): Promise<void> | undefined {
+  /** Takes what follows the frame that has opened the connection. */
+  take({ kind, id, text, bytes }: Frame): Promise<void> | undefined {
     if (kind === "pong") {
       this.#pings.get(id)?.();
       this.#pings.delete(id);
@@ -133,7 +129,7 @@ export class RelayedTransport implements Transport {
     this.#end = end;
     this.#pings.clear();
     this.#resumed?.();
-    this.#events?.close(end.reason);
+    this.#events?.close(end.reason, end.code);
     this.#socket.end();
   }
 }

@@ -1,3 +1,4 @@
+import { Fifo } from "../../base/fifo.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { Audit } from "../audit/audit.ts";
 import type { RequestObservers } from "../wire/request-observers.ts";
@@ -16,21 +17,30 @@ interface ReportReceivers {
 
 /** Passes on what happens on the server of a user, as if it had happened here. */
 export class ReportRelay {
-  readonly #user: string;
+  readonly #user: string | undefined;
   readonly #receivers: ReportReceivers;
+  readonly #recorded: ((record: number) => void) | undefined;
+  /** Numbers of lines that are not in the audit log yet: there, and at the keeper. */
+  readonly #unwritten = new Fifo<readonly [line: number, record: number]>();
   readonly #connection: (number: number) => RelayedObservation | undefined;
   readonly #processes = new Map<number, ObservedProcess>();
   #state = NOTHING;
 
-  /** `connection` finds one by its number; undefined for one that has gone. */
+  /**
+   * `connection` finds one by its number; undefined for one that has gone. `recorded` acknowledges the lines of a
+   * keeper.
+   */
   constructor(
-    user: string,
+    user: string | undefined,
     receivers: ReportReceivers,
     connection: (number: number) => RelayedObservation | undefined,
+    recorded?: (record: number) => void,
   ) {
     this.#user = user;
     this.#receivers = receivers;
     this.#connection = connection;
+    this.#recorded = recorded;
+    if (recorded !== undefined) receivers.audit?.onWritten((line) => this.#acknowledge(line));
   }
 
   get state(): UserState {
@@ -38,13 +48,16 @@ export class ReportRelay {
   }
 
   take(report: Report): void {
-    const { audit, observer, requests, logger } = this.#receivers;
+    const { observer, requests, logger } = this.#receivers;
     switch (report.kind) {
       case "log":
-        logger[report.level](report.message, { ...report.fields, user: this.#user });
+        logger[report.level](
+          report.message,
+          this.#user === undefined ? report.fields : { ...report.fields, user: this.#user },
+        );
         break;
       case "audit":
-        audit?.relay(report.event, report.facts, report.who);
+        this.#record(report);
         break;
       case "state":
         this.#state = report.state;
@@ -78,6 +91,28 @@ export class ReportRelay {
           observer?.processEnded?.(process, { ...report.end, endedAtMs: performance.now() });
       }
     }
+  }
+
+  #record({ event, facts, who, record }: Extract<Report, { kind: "audit" }>): void {
+    const isNumbered = this.#recorded !== undefined && record !== undefined;
+    // Only a keeper may say which of its lines are there.
+    const { record: _, ...others } = facts as { record?: unknown };
+    const line = this.#receivers.audit?.relay(event, isNumbered ? { ...others, record } : others, who);
+    if (line !== undefined && isNumbered)
+      this.#unwritten.push([line, Number(record.slice(record.indexOf(":") + 1))]);
+  }
+
+  #acknowledge(written: number): void {
+    let last: number | undefined;
+    for (
+      let next = this.#unwritten.peek();
+      next !== undefined && next[0] <= written;
+      next = this.#unwritten.peek()
+    ) {
+      last = next[1];
+      this.#unwritten.shift();
+    }
+    if (last !== undefined) this.#recorded?.(last);
   }
 
   /** Nothing more will happen. */

@@ -3,6 +3,7 @@ import type { AuditTrouble } from "../audit/audit-log.ts";
 import { NO_LINES } from "../audit/chain.ts";
 import { type Facts, type Members, plainFacts } from "../audit/members.ts";
 import type { ObservedProcess, ObservedRequest, ServerObserver } from "../settings/observer.ts";
+import type { KeptLines } from "./kept-lines.ts";
 import type { Report, ReportedRequest, LogLevel } from "./messages.ts";
 import type { Logger } from "../../base/logger.ts";
 
@@ -37,10 +38,15 @@ export class Reporter {
   /** False if it was left out. */
   report(report: Report): boolean {
     if (this.waiting >= MAX_WAITING) return false;
+    this.add(report);
+    return true;
+  }
+
+  /** Adds one that its sender has bounded. */
+  add(report: Report): void {
     this.#batch.push(report);
     if (this.#batch.length >= MAX_BATCH) this.flush();
     else this.#timer ??= setTimeout(() => this.flush(), SEND_DELAY_MS);
-    return true;
   }
 
   flush(): void {
@@ -98,12 +104,15 @@ export class RelayedRecords implements AuditRecords {
   readonly printedHead = NO_LINES;
   readonly file = undefined;
   readonly #reporter: Reporter;
+  readonly #kept: KeptLines | undefined;
   #lost = 0;
   /** Whether the log cannot be written. */
   isFailing = false;
 
-  constructor(reporter: Reporter) {
+  /** `kept` keeps lines until they are in the log. */
+  constructor(reporter: Reporter, kept?: KeptLines) {
     this.#reporter = reporter;
+    this.#kept = kept;
   }
 
   get lost(): number {
@@ -115,7 +124,7 @@ export class RelayedRecords implements AuditRecords {
   }
 
   get isFull(): boolean {
-    return this.#reporter.waiting > MAX_WAITING * FULL_SHARE;
+    return this.#kept?.isFull ?? this.#reporter.waiting > MAX_WAITING * FULL_SHARE;
   }
 
   add(event: string, facts: Facts, who: Members = ""): void {
@@ -128,7 +137,10 @@ export class RelayedRecords implements AuditRecords {
   }
 
   #report(event: string, facts: object, who: string): boolean {
-    return this.#reporter.report({ kind: "audit", event, facts, who });
+    if (this.#kept === undefined) return this.#reporter.report({ kind: "audit", event, facts, who });
+    const report = this.#kept.add({ kind: "audit", event, facts, who });
+    if (report !== undefined) this.#reporter.add(report);
+    return report !== undefined;
   }
 }
 

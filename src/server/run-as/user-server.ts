@@ -1,29 +1,39 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { Socket } from "node:net";
 import { createDeferred } from "../../base/deferred.ts";
 import { settledWithin } from "../../base/deadlines.ts";
 import { CapabilityError, messageOf } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { ControlGroups } from "../../capabilities/process/ending/control-groups.ts";
 import type { ServerFiles } from "../../capabilities/sandbox/view/server-files.ts";
+import type { Environment } from "../../capabilities/process/env-policy.ts";
 import type { NumberedAccount } from "../../native/account.ts";
-import { openSocketPair } from "../../native/descriptor-passing.ts";
-import { withholdInheritedDescriptors } from "../../native/spawn.ts";
 import type { Transport } from "../../transport/transport.ts";
 import type { Audit } from "../audit/audit.ts";
 import type { AuditOptions } from "../settings/server-options.ts";
 import type { RequestObservers } from "../wire/request-observers.ts";
 import type { ServerLimits } from "../settings/limits.ts";
 import type { ServerObserver } from "../settings/observer.ts";
+import { lastRecords } from "../audit/last-records.ts";
+import type { DurableDirectory } from "../durable/durable-directory.ts";
 import { requireBundle } from "../wire/own-bundle.ts";
 import { ReportRelay } from "./report-relay.ts";
 import { StallWatch } from "./stall-watch.ts";
-import type { FromUserServer, SharedOptions, UserSettings, UserState } from "./messages.ts";
+import type {
+  FromUserServer,
+  KeeperSettings,
+  RelayedConnection,
+  SharedOptions,
+  UserSettings,
+  UserState,
+} from "./messages.ts";
 import { type AdmittedClient, RelayedClient } from "./relayed-client.ts";
-import { UserChannel } from "./user-channel.ts";
 import { createUserControlGroup } from "./user-control-group.ts";
+import { UserLink } from "./user-link.ts";
+import { findKeeper, startChild, type UserProgram } from "./user-program.ts";
 
 const PROGRAM = "user-server.js";
+const RESTARTS = "the server restarts";
+/** No user has this number. */
+export const OWN_USER = -1;
 /** How long an idle user's server stays. */
 const IDLE_MS = 60_000;
 /** Time from the start to the first sign of life. */
@@ -32,7 +42,8 @@ const START_TIMEOUT_MS = 30_000;
 const END_TIMEOUT_MS = 5_000;
 /** Time for messages it sent before it ended. */
 const LAST_WORDS_MS = 1_000;
-const MAX_STDERR_CHARACTERS = 2_000;
+/** WebSocket's code for a server that is back soon. */
+const SERVICE_RESTART = 1012;
 
 /** Shared by all users' servers. */
 export interface UserServerSurroundings {
@@ -45,6 +56,14 @@ export interface UserServerSurroundings {
   /** The groups that users' servers run in. */
   readonly controlGroups: ControlGroups;
   readonly ports: () => readonly number[];
+  /** What serves clients as this program's own user and outlives this program. Undefined if this one serves them. */
+  readonly durable: Durable | undefined;
+}
+
+export interface Durable {
+  readonly directory: DurableDirectory;
+  /** What processes may inherit. */
+  readonly environment: Environment;
 }
 
 export interface UserServerOptions extends UserServerSurroundings {
@@ -67,10 +86,13 @@ export class UserServer {
   readonly uid: number;
   /** Rejects with a CapabilityError if it cannot serve. */
   readonly ready: Promise<void>;
-  readonly #account: NumberedAccount;
+  readonly #account: NumberedAccount | undefined;
+  readonly #durable: Durable | undefined;
   readonly #options: UserServerOptions;
-  readonly #child: ChildProcess;
-  readonly #channel: UserChannel;
+  /** Resolves when its program was started, and rejects if that is not possible. */
+  readonly #starting: Promise<void>;
+  #program: UserProgram | undefined;
+  #link: UserLink | undefined;
   readonly #clients = new Map<number, RelayedClient>();
   readonly #reports: ReportRelay;
   readonly #ready = createDeferred<void>();
@@ -78,41 +100,54 @@ export class UserServer {
   readonly #drained = createDeferred<void>();
   readonly #timer: NodeJS.Timeout;
   /** Ends its control group, if it has one. */
-  readonly #endGroup: (() => Promise<void>) | undefined;
-  #stderr = "";
+  #endGroup: (() => Promise<void>) | undefined;
   /** Why it cannot serve. */
   #fault: string | undefined;
   #isAuditFailing = false;
+  #isCordoned = false;
   /** Set once it is ready. */
   #stallWatch: StallWatch | undefined;
   #isClosing = false;
+  #hasEnded = false;
+  #lastConnection = 0;
 
-  /** Throws a CapabilityError if it cannot be started. */
-  constructor(account: NumberedAccount, options: UserServerOptions) {
-    this.uid = account.uid;
+  /** Without an account it is the keeper. Throws a CapabilityError if its program is missing. */
+  constructor(account: NumberedAccount | undefined, options: UserServerOptions) {
+    this.uid = account?.uid ?? OWN_USER;
     this.#account = account;
     this.#options = options;
-    this.#reports = new ReportRelay(account.name, options, (number) => this.#clients.get(number)?.observed);
+    this.#durable = account === undefined ? options.durable : undefined;
+    this.#reports = new ReportRelay(
+      account?.name,
+      options,
+      (number) => this.#clients.get(number)?.observed,
+      this.#durable && ((record) => this.#link?.send({ kind: "recorded", record })),
+    );
     this.ready = this.#ready.promise;
     // Clients learn of it when they connect.
     this.ready.catch(() => {});
     const program = requireBundle(PROGRAM, "nothing can be run as another user");
-    this.#channel = new UserChannel({
-      message: (message) => this.#take(message),
-      failed: (reason) => this.#fail(reason),
-    });
-    this.#child = this.#channel.start((descriptors) => start(program, descriptors));
-    this.#listen(this.#child);
-    const { pid } = this.#child;
-    // Before it starts anything.
-    const { controlGroups: groups, logger } = options;
-    this.#endGroup = pid === undefined ? undefined : createUserControlGroup(pid, account, { groups, logger });
     this.#timer = setTimeout(() => this.#fail("it did not start in time"), START_TIMEOUT_MS);
-    this.#channel.send({ kind: "settings", settings: this.#settings() });
+    this.#starting = this.#start(program);
+    this.#starting.catch((error: unknown) => {
+      this.#fail(messageOf(error));
+      // Nothing was started, so nothing will end.
+      if (this.#program === undefined) void this.#close("");
+    });
   }
 
   get connections(): number {
     return this.#clients.size;
+  }
+
+  /** The highest number of a connection that it has served, once it is ready. */
+  get lastConnection(): number {
+    return this.#lastConnection;
+  }
+
+  /** Undefined before it runs. */
+  get pid(): number | undefined {
+    return this.#program?.pid;
   }
 
   get state(): UserState {
@@ -125,10 +160,8 @@ export class UserServer {
     return count;
   }
 
-  /** Throws a CapabilityError without free descriptors. */
   accept(transport: Transport, client: AdmittedClient): void {
-    const { own, childs } = openSocketPair();
-    const relayed = new RelayedClient(transport, new Socket({ fd: own }), {
+    const relayed = new RelayedClient(transport, {
       client,
       observer: this.#options.observer,
       maxMessageBytes: this.#options.shared.limits.maxMessageBytes,
@@ -136,49 +169,54 @@ export class UserServer {
     });
     this.#clients.set(client.number, relayed);
     const { number, resumable, credential } = client;
-    this.#channel.sendSocket(
-      {
-        kind: "connect",
-        connection: {
-          number,
-          resumable,
-          principal: credential.principal,
-          tokenName: credential.name,
-          rights: credential.rights.options,
-          from: client.address(),
-          source: transport.source,
-          canPing: transport.ping !== undefined,
-          ports: this.#options.ports(),
-        },
-      },
-      childs,
+    const connection: RelayedConnection = {
+      number,
+      resumable,
+      principal: credential.principal,
+      tokenName: credential.name,
+      rights: credential.rights.options,
+      from: client.address(),
+      source: transport.source,
+      canPing: transport.ping !== undefined,
+      ports: this.#options.ports(),
+    };
+    void this.#starting.then(
+      () => relayed.open(() => this.#link!.connect(connection)),
+      () => {}, // Its clients learn it then, too.
     );
-    relayed.open();
   }
 
   /** Reports whether requests that would have to be recorded must be refused. */
   reportAudit(isFailing: boolean): void {
     if (isFailing === this.#isAuditFailing) return;
     this.#isAuditFailing = isFailing;
-    this.#channel.send({ kind: "auditFailing", isFailing });
+    this.#link?.send({ kind: "auditFailing", isFailing });
   }
 
   /** Reports whether the whole server is to get no new work. */
   reportCordon(isCordoned: boolean): void {
-    this.#channel.send({ kind: "cordon", isCordoned });
+    this.#isCordoned = isCordoned;
+    this.#link?.send({ kind: "cordon", isCordoned });
   }
 
-  /** Resolves when nothing runs in it, or after that time. */
+  /** Resolves when nothing runs in it, or after that time. What a keeper runs goes on. */
   async drain(timeoutMs: number): Promise<void> {
-    this.#channel.send({ kind: "drain" });
+    if (this.#durable !== undefined) return;
+    this.#link?.send({ kind: "drain" });
     await settledWithin(Promise.race([this.#drained.promise, this.#exited.promise]), timeoutMs);
   }
 
-  /** Resolves when nothing of it is left. */
+  /** Resolves when nothing of it is left, or when this program has left a keeper. */
   async close(graceMs: number): Promise<void> {
     this.#isClosing = true;
-    this.#channel.send({ kind: "close" });
-    this.#child.kill("SIGCONT");
+    await this.#starting.catch(() => {});
+    if (this.#durable !== undefined) {
+      for (const client of this.#clients.values()) client.leave({ code: SERVICE_RESTART, reason: RESTARTS });
+      this.#link?.close();
+      return this.gone();
+    }
+    this.#link?.send({ kind: "close" });
+    this.#signal("SIGCONT");
     await settledWithin(this.#exited.promise, graceMs + END_TIMEOUT_MS);
     this.#kill();
     await this.gone();
@@ -189,18 +227,54 @@ export class UserServer {
     await settledWithin(this.#exited.promise, END_TIMEOUT_MS);
   }
 
-  /** Without the right to signal it, disconnecting ends it. */
+  /** Without the right to signal it, disconnecting ends it. A keeper lives on, whatever it does. */
   #kill(): void {
-    this.#child.kill("SIGKILL");
-    this.#channel.close();
+    if (this.#durable === undefined) this.#signal("SIGKILL");
+    this.#link?.close();
   }
 
-  #settings(): UserSettings {
+  #signal(signal: "SIGCONT" | "SIGKILL"): void {
+    if (!this.#hasEnded) this.#program?.kill(signal);
+  }
+
+  async #start(file: string): Promise<void> {
+    const { audit, controlGroups: groups, logger } = this.#options;
+    const keeper = this.#durable && {
+      journal: this.#durable.directory.journal,
+      environment: { ...this.#durable.environment },
+      recorded: audit?.file === undefined ? {} : await lastRecords(audit.file),
+    };
+    const program = await (this.#durable === undefined
+      ? startChild(file)
+      : findKeeper(this.#durable.directory, file));
+    this.#program = program;
+    // Before it starts anything.
+    if (this.#account !== undefined)
+      this.#endGroup = createUserControlGroup(program.pid, this.#account, { groups, logger });
+    const link = new UserLink(program.address, {
+      message: (message) => this.#take(message),
+      failed: (reason) => this.#fail(reason),
+    });
+    this.#link = link;
+    const ended = program.ended ?? link.ended.then(() => "it has ended, and what it ran is lost");
+    void ended.then((how) => {
+      this.#hasEnded = true;
+      return this.#close(how);
+    });
+    // It may have been stopped before.
+    if (!program.isNew) this.#signal("SIGCONT");
+    link.send({ kind: "settings", settings: this.#settings(keeper) });
+    if (this.#isAuditFailing) link.send({ kind: "auditFailing", isFailing: true });
+    if (this.#isCordoned) link.send({ kind: "cordon", isCordoned: true });
+  }
+
+  #settings(keeper: KeeperSettings | undefined): UserSettings {
     const { shared, files, audit, onFailure, observer } = this.#options;
     const { limits, sandbox, requireSandbox, keepProcesses, concurrentRequests, version, program } = shared;
     const options = { limits, sandbox, requireSandbox, keepProcesses, concurrentRequests, version, program };
     return {
       account: this.#account,
+      keeper,
       options: Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)),
       files,
       cwd: process.cwd(),
@@ -210,31 +284,20 @@ export class UserServer {
     };
   }
 
-  #listen(child: ChildProcess): void {
-    child.stderr?.setEncoding("utf8").on("data", (text: string) => {
-      this.#stderr = (this.#stderr + text).slice(-MAX_STDERR_CHARACTERS);
-    });
-    child.on("error", (error) => {
-      this.#fail(messageOf(error));
-      // Nothing was started, so nothing will end.
-      if (child.pid === undefined) void this.#close("");
-    });
-    child.on("close", (code, signal) => void this.#close(`it ended with ${signal ?? `code ${code}`}`));
-  }
-
   /** Any program of the user can stop it. */
   #watchStalls(): StallWatch {
     return new StallWatch({
-      ask: () => this.#channel.send({ kind: "ping" }),
-      revive: () => this.#child.kill("SIGCONT"),
+      ask: () => this.#link?.send({ kind: "ping" }),
+      revive: () => this.#signal("SIGCONT"),
       lost: () => this.#fail("its server does not answer; a program of that user may have stopped it"),
     });
   }
 
-  #take(message: Exclude<FromUserServer, { kind: "taken" }>): void {
+  #take(message: FromUserServer): void {
     this.#stallWatch?.heard();
     switch (message.kind) {
       case "ready":
+        this.#lastConnection = message.connections;
         clearTimeout(this.#timer);
         this.#stallWatch = this.#watchStalls();
         this.#ready.resolve();
@@ -255,6 +318,8 @@ export class UserServer {
         break;
       case "drained":
         this.#drained.resolve();
+        break;
+      case "status":
     }
   }
 
@@ -268,7 +333,12 @@ export class UserServer {
   #abandon(reason: string): void {
     clearTimeout(this.#timer);
     this.#stallWatch?.close();
-    const error = new CapabilityError("OS_ERROR", `cannot run anything as ${this.#account.name}: ${reason}`);
+    const error = new CapabilityError(
+      "OS_ERROR",
+      this.#account === undefined
+        ? `cannot use the keeper: ${reason}`
+        : `cannot run anything as ${this.#account.name}: ${reason}`,
+    );
     this.#ready.reject(error);
     for (const client of this.#clients.values()) client.lost(error.message, this.#options.audit);
     this.#options.failed();
@@ -276,28 +346,18 @@ export class UserServer {
 
   async #close(how: string): Promise<void> {
     // Why it ended may be the last that it sent.
-    await settledWithin(this.#channel.ended, LAST_WORDS_MS);
-    this.#channel.close();
-    const said = this.#stderr.trim();
-    const reason = this.#fault ?? `${how}${said === "" ? "" : `: ${said}`}`;
+    if (this.#link !== undefined) await settledWithin(this.#link.ended, LAST_WORDS_MS);
+    this.#link?.close();
+    const reason = this.#fault ?? how;
     if (!this.#isClosing)
-      this.#options.logger.error("the server of a user has ended", { user: this.#account.name, reason });
+      this.#options.logger.error(
+        this.#account === undefined ? "the keeper is gone" : "the server of a user has ended",
+        { user: this.#account?.name, reason },
+      );
     this.#abandon(reason);
     this.#reports.lost();
     this.#options.ended();
     await this.#endGroup?.();
     this.#exited.resolve();
   }
-}
-
-/** It begins as the user of this program, without any of its open descriptors and settings. */
-function start(program: string, descriptors: readonly [number, number]): ChildProcess {
-  withholdInheritedDescriptors();
-  return spawn(process.execPath, [program], {
-    cwd: "/",
-    env: {},
-    // A new session, out of reach of terminal signals.
-    detached: true,
-    stdio: ["ignore", "ignore", "pipe", ...descriptors],
-  });
 }

@@ -6,9 +6,8 @@ import { RequestObservers } from "../wire/request-observers.ts";
 import { methods } from "../../protocol/index.ts";
 import { combineObservers, type ServerObserver } from "../settings/observer.ts";
 import type { UserState } from "./messages.ts";
-import type { RunAs } from "../access/run-as.ts";
 import { type AdmittedClient, SERVER_FAILED } from "./relayed-client.ts";
-import { UserServer, type UserServerSurroundings } from "./user-server.ts";
+import { OWN_USER, UserServer, type UserServerSurroundings } from "./user-server.ts";
 
 /** Each takes about 60 MB. */
 const MAX_USERS = 64;
@@ -68,18 +67,28 @@ export class UserServers {
     };
   }
 
-  /** Resolves when something can be done as that user. */
-  async prepare(account: NumberedAccount): Promise<void> {
+  /** Resolves when something can be done as that user; without one, by the keeper. */
+  async prepare(account?: NumberedAccount): Promise<void> {
     await this.#serverOf(account).ready;
   }
 
-  /** Serves a client as that user. It is sent away if that is not possible. */
-  accept(transport: Transport, { account }: RunAs, client: AdmittedClient): void {
+  /** The highest number of a connection that another server has used before this one. */
+  get lastConnection(): number {
+    return this.#servers.get(OWN_USER)?.lastConnection ?? 0;
+  }
+
+  /** The programs of users' servers. */
+  get pids(): readonly number[] {
+    return Array.from(this.#servers.values()).flatMap(({ pid }) => pid ?? []);
+  }
+
+  /** Serves a client as that user; without one, by the keeper. It is sent away if that is not possible. */
+  accept(transport: Transport, account: NumberedAccount | undefined, client: AdmittedClient): void {
     try {
       this.#serverOf(account).accept(transport, client);
     } catch (error) {
       this.#options.logger.error("a connection cannot be served", {
-        user: account.name,
+        user: account?.name,
         reason: messageOf(error),
       });
       transport.close({ code: SERVER_FAILED, reason: messageOf(error) });
@@ -99,8 +108,8 @@ export class UserServers {
     await Promise.all(this.#ending);
   }
 
-  #serverOf(account: NumberedAccount): UserServer {
-    const known = this.#servers.get(account.uid);
+  #serverOf(account: NumberedAccount | undefined): UserServer {
+    const known = this.#servers.get(account?.uid ?? OWN_USER);
     if (known !== undefined) return known;
     if (this.#isClosed) throw new CapabilityError("OS_ERROR", "the server is closing");
     if (this.#servers.size >= MAX_USERS)
@@ -108,13 +117,13 @@ export class UserServers {
     if (Object.keys(methods).some((method) => this.#requests.of(method).hooks?.veto !== undefined))
       throw new CapabilityError("UNSUPPORTED", "an observer with a veto cannot be asked for another user");
     // The list of users may have changed since.
-    if (findAccount(account.name)?.uid !== account.uid)
+    if (account !== undefined && findAccount(account.name)?.uid !== account.uid)
       throw new CapabilityError(
         "NOT_FOUND",
         `the user ${account.name} is gone or has a different user ID now`,
       );
     const server = this.#start(account);
-    this.#servers.set(account.uid, server);
+    this.#servers.set(server.uid, server);
     return server;
   }
 
@@ -123,7 +132,7 @@ export class UserServers {
     return this.#knownRequests;
   }
 
-  #start(account: NumberedAccount): UserServer {
+  #start(account: NumberedAccount | undefined): UserServer {
     const { shared, audit, enter, cordon } = this.#options;
     const leave = enter();
     const server = new UserServer(account, {

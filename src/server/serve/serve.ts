@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { CapabilityError, UsageError } from "../../base/errors.ts";
 import { silentLogger } from "../../base/logger.ts";
+import { DurableDirectory } from "../durable/durable-directory.ts";
 import { OwnListeners } from "../../capabilities/network-proxy/own-listeners.ts";
 import { describeErrno } from "../../native/os-error.ts";
 import { createMemoryPair } from "../../transport/memory.ts";
@@ -11,6 +12,7 @@ import { admissionFor, type AdmissionPolicy } from "./admission.ts";
 import { Console, type ConsoleOptions } from "../console/console.ts";
 import type { Credential } from "../access/credential.ts";
 import { type Authenticator, createAuthenticator } from "../access/authentication.ts";
+import { resolveRunAs } from "../access/run-as.ts";
 import { RefusalLog } from "../access/refusal-log.ts";
 import { rightsContext } from "../access/rights-context.ts";
 import { formatListenUrl, isExposed, type ListenAddress, parseListenUrl } from "./listen-address.ts";
@@ -53,6 +55,12 @@ export interface ServeOptions extends ServerOptions, AdmissionPolicy {
    * Default: none.
    */
   readonly relay?: RelayOptions;
+  /**
+   * Does everything for clients in another program, a keeper, which outlives this one. The next server with the same
+   * directory continues with it, and to clients it was a lost connection. Only for this program's own user; the directory
+   * is created if there is none. Default: everything ends with this server.
+   */
+  readonly durable?: string;
   /** Allows an address that other machines can reach without authentication. Default: false. */
   readonly insecureNoAuth?: boolean;
 }
@@ -86,8 +94,14 @@ export async function serve(options: ServeOptions = {}): Promise<ListeningServer
       throw new UsageError(
         "stdio takes no authentication, no fleet and no relay: the only client is the program that started this one",
       );
+    if (options.durable !== undefined)
+      throw new UsageError("stdio cannot be durable: its only client ends with the server");
     return serveStdio(options);
   }
+  if (options.durable !== undefined && options.runAs !== undefined && !resolveRunAs(options.runAs).isOwn)
+    throw new UsageError("a durable server does everything as its own user: leave out runAs");
+  const durable = options.durable === undefined ? undefined : DurableDirectory.create(options.durable);
+  let release: (() => void) | undefined;
   const logger = options.logger ?? silentLogger;
   const files = tls && new TlsFiles(tls, logger);
   const material = files?.load();
@@ -98,7 +112,12 @@ export async function serve(options: ServeOptions = {}): Promise<ListeningServer
   const observers = [...(options.observers ?? []), ...(metrics === undefined ? [] : [metrics])];
   const { credentials, nkey, key, ca, cert } = options.fleet ?? {};
   const ownFiles = {
-    hiddenPaths: [...(files?.secrets ?? []), ...table, ...resolved(credentials, nkey, key)],
+    hiddenPaths: [
+      ...(files?.secrets ?? []),
+      ...table,
+      ...resolved(credentials, nkey, key),
+      ...(durable === undefined ? [] : [durable.path]),
+    ],
     maskedPaths: resolved(keyFile),
     socketPaths: "path" in address ? [address.path] : [],
     trustedPaths: [...(files?.trusted ?? []), ...resolved(ca, cert)],
@@ -129,15 +148,17 @@ export async function serve(options: ServeOptions = {}): Promise<ListeningServer
     await Promise.all([listener?.close(), server?.close()]);
     executor?.close();
     await joinedFleet?.leave();
+    release?.();
   };
   try {
+    release = durable?.claim();
     // Any given value must be a policy: nothing else may leave the server open.
     authenticator =
       authentication === undefined
         ? undefined
         : createAuthenticator(authentication, rightsContext(observed, ownFiles));
     await authenticator?.ready;
-    const opened = createServerFor(listeners, observed, { files: ownFiles, console });
+    const opened = createServerFor(listeners, observed, { files: ownFiles, console, durable });
     server = opened;
     await opened.prepare();
     if (options.fleet !== undefined) {

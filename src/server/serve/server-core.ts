@@ -9,6 +9,7 @@ import { localCredential } from "../access/credential.ts";
 import { createRights, FULL_RIGHTS } from "../access/rights.ts";
 import { rightsContext, serverFiles } from "../access/rights-context.ts";
 import { Audit } from "../audit/audit.ts";
+import type { DurableDirectory } from "../durable/durable-directory.ts";
 import { ByteBudget } from "../wire/byte-budget.ts";
 import { Cordon } from "../settings/cordon.ts";
 import { createRouter, type RouterParts } from "./create-router.ts";
@@ -34,6 +35,8 @@ export interface ServerParts {
   readonly cwd?: string;
   /** The server's own files, besides those that its options name. */
   readonly files?: Partial<ServerFiles>;
+  /** Where the keeper is that does everything for clients. */
+  readonly durable?: DurableDirectory | undefined;
   /** Makes links to the web console for clients. */
   readonly console?: ConsoleLinks | undefined;
 }
@@ -98,6 +101,7 @@ export function createServerCore(
     logger,
     controlGroups: starter.createControlGroups(),
     ports: () => listeners.ports,
+    durable: parts.durable && { directory: parts.durable, environment },
     enter,
     cordon,
   });
@@ -109,7 +113,7 @@ export function createServerCore(
     keepsProcesses: (options.keepProcesses ?? true) && limits.maxKeptProcesses > 0,
     starter,
     sandboxes: createSandboxes(options, { ...files, environment, logger, cwd: parts.cwd }),
-    networks: new ProcessNetworks(listeners),
+    networks: new ProcessNetworks(listeners, environment),
     hasSandbox: sandbox.isInstalled,
     version: options.version,
     connections,
@@ -135,6 +139,7 @@ export function createServerCore(
     limits,
     logger,
     runAs,
+    isDurable: parts.durable !== undefined,
     localCredential: localCredential(local),
     audit,
     observers,

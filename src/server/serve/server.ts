@@ -129,7 +129,14 @@ class ExecServer implements ObservedServer {
     this.#metrics = new MetricHistory(() => ({ ...this.state(), ...this.#traffic(), ...readUsage() }));
   }
 
-  refusal(credential: Credential = this.#core.localCredential): string | undefined {
+  refusal(credential?: Credential): string | undefined {
+    const limited = this.#limit(credential);
+    if (limited !== undefined) return limited;
+    return this.#admission.admits() ? undefined : "the server has no file descriptors left";
+  }
+
+  /** Why there may not be one more connection. */
+  #limit(credential: Credential = this.#core.localCredential): string | undefined {
     const own = credential.rights.limits.maxConnections;
     if (own !== undefined && this.#connectionsOf(credential.principal) >= own)
       return limitError("maxConnections", own, "this token has too many connections").message;
@@ -138,7 +145,7 @@ class ExecServer implements ObservedServer {
     if (this.#isDraining || this.#closing !== undefined) return "the server is closing";
     if (this.#clients.size + users.connections >= maxConnections)
       return limitError("maxConnections", maxConnections, "the server has too many connections").message;
-    return this.#admission.admits() ? undefined : "the server has no file descriptors left";
+    return undefined;
   }
 
   exclude(ends: ConnectionEnds): Promise<string | undefined> | undefined {
@@ -152,8 +159,9 @@ class ExecServer implements ObservedServer {
     const { sandbox, users } = this.#core;
     if (!sandbox.usesNetwork && !users.isRunning) return undefined;
     try {
-      const pid = peerProcess(descriptor);
-      if (pid === 0 || !isInOwnSandbox(pid)) return undefined;
+      const { pid } = peerProcess(descriptor);
+      // A keeper may have been started by another server.
+      if (pid === 0 || !isInOwnSandbox(pid, [process.pid, ...users.pids])) return undefined;
     } catch {
       // Without a free descriptor, the peer cannot be identified.
     }
@@ -186,13 +194,14 @@ class ExecServer implements ObservedServer {
     if (identity !== undefined) warnDeprecated("AcceptOptions.identity", "principal", "0.3.0");
     const local = this.#core.localCredential;
     const credential = presented ?? (principal === undefined ? local : { ...local, principal });
-    const refused = this.refusal(credential);
+    // Its descriptor, if it has one, is already taken.
+    const refused = this.#limit(credential);
     const address = (): string => from ?? transport.from ?? "unknown";
     if (refused === undefined) {
       const client = { resumable, credential, address, number: number ?? this.#nextNumber(), ended };
-      const runAs = this.#otherUser(credential);
-      if (runAs === undefined) this.#serve(transport, client);
-      else this.#core.users.accept(transport, runAs, client);
+      const other = this.#otherUser(credential);
+      if (other === undefined && !this.#core.isDurable) this.#serve(transport, client);
+      else this.#core.users.accept(transport, other?.account, client);
       return;
     }
     this.observer?.refused?.({ cause: "limit", reason: refused, from: address() });
@@ -218,6 +227,8 @@ class ExecServer implements ObservedServer {
   async prepare(): Promise<void> {
     const { users, runAs, localCredential } = this.#core;
     const local = this.#otherUser(localCredential);
+    if (this.#core.isDurable) await users.prepare();
+    this.#connections = Math.max(this.#connections, users.lastConnection);
     if (runAs !== undefined && !runAs.isOwn) await users.prepare(runAs.account);
     if (local !== undefined) await users.prepare(local.account);
   }

@@ -23,6 +23,6 @@ export function waitForProcess(
     const unlisten = process.listen(() => {
       if (holds()) done();
     });
-    signal.addEventListener("abort", done, { once: true });
+    signal.addEventListener("abort", done);
   });
 }

@@ -26,9 +26,12 @@ const KINDS = [
   "message",
   "close",
   "destroy",
+  "open",
 ] as const;
 
 const HEADER_BYTES = 16;
+/** Copying this much costs less than another part of a write. */
+const MAX_COPIED_BYTES = 16 * 1024;
 /** The size of the longest message. */
 const MAX_TEXT_BYTES = 64 * 1024 * 1024;
 /** More than the largest answer. */
@@ -48,28 +51,36 @@ export interface FrameHead {
   readonly length: number;
 }
 
+/** `flushed` is called when the frame is with the operating system, or the output has ended. */
 export function writeFrame(
   output: Pick<Writable, "cork" | "uncork" | "write">,
   kind: FrameKind,
   { id = 0, text = "", bytes = [] }: { id?: number; text?: string; bytes?: readonly Uint8Array[] } = {},
+  flushed?: () => void,
 ): void {
   const textBytes = Buffer.byteLength(text);
-  const head = Buffer.allocUnsafe(HEADER_BYTES + textBytes);
+  const length = bytes.reduce((sum, part) => sum + part.length, 0);
+  const isCopied = length <= MAX_COPIED_BYTES;
+  const head = Buffer.allocUnsafe(HEADER_BYTES + textBytes + (isCopied ? length : 0));
   head.writeUInt32LE(id, 0);
   head.writeUInt32LE(KINDS.indexOf(kind), 4);
   head.writeUInt32LE(textBytes, 8);
-  head.writeUInt32LE(
-    bytes.reduce((sum, part) => sum + part.length, 0),
-    12,
-  );
+  head.writeUInt32LE(length, 12);
   head.write(text, HEADER_BYTES);
-  if (bytes.length === 0) {
-    output.write(head);
+  if (isCopied) {
+    let at = HEADER_BYTES + textBytes;
+    for (const part of bytes) {
+      head.set(part, at);
+      at += part.length;
+    }
+    output.write(head, flushed);
     return;
   }
   output.cork();
   output.write(head);
   for (const part of bytes) if (part.length > 0) output.write(part);
+  // It is with the system when everything before it is.
+  if (flushed !== undefined) output.write("", flushed);
   output.uncork();
 }
 

@@ -22,7 +22,7 @@ const STICKY = 0o1000;
  * then linked to its path, so that others cannot reach it before its mode is set, and two servers cannot take the same
  * path. Returns a function that removes it.
  */
-export async function bindUnixSocket(server: Server, path: string): Promise<() => void> {
+export async function bindUnixSocket(server: Server, path: string, backlog?: number): Promise<() => void> {
   const directory = dirname(path);
   checkDirectory(directory, path);
   await removeStale(path);
@@ -33,7 +33,7 @@ export async function bindUnixSocket(server: Server, path: string): Promise<() =
       throw new UsageError(
         `cannot listen on ${path}: its directory may have at most ${MAX_SOCKET_PATH_BYTES - (bound.length - directory.length)} bytes`,
       );
-    server.listen({ path: bound });
+    server.listen({ path: bound, backlog });
     await once(server, "listening");
     chmodSync(bound, 0o600);
     linkSync(bound, path);

@@ -1,0 +1,111 @@
+import { messageOf } from "../../base/errors.ts";
+import { visibleLines } from "../../base/visible-text.ts";
+import { DurableDirectory } from "../../server/durable/durable-directory.ts";
+import { type LostProcess, readJournal } from "../../server/durable/journal.ts";
+import { endKeeper, keeperStatus } from "../../server/run-as/ask-keeper.ts";
+import type { KeeperStatus } from "../../server/run-as/messages.ts";
+import { findListener } from "../../server/run-as/user-program.ts";
+import { Failure, usageFailure } from "../shared/failure.ts";
+import { print, printJson } from "../shared/standard-streams.ts";
+
+export const help = `Show or end what a durable server has left running
+
+Usage: exec-server durable status [--json] DIR
+       exec-server durable end DIR
+
+With 'exec-server serve --durable DIR', a keeper runs everything for clients. It stays when the server
+ends or crashes, and the next server with the same DIR continues with it.
+
+Commands:
+  status  Print whether a keeper runs, for how long, and what it runs; and processes that were lost,
+          because a keeper was killed
+  end     End the keeper and everything that it runs, and remove DIR. No server may use it then
+
+Options:
+      --json  Print one JSON object: directory, keeper (or null), lost
+  -h, --help  Print help
+
+Exit status: 0 if a keeper runs, or was ended; 1 if not, 2 for an invalid command line.
+`;
+
+const ANSWER_MS = 10_000;
+/** Its processes may have time to end. */
+const END_MS = 90_000;
+const GONE_MS = 5_000;
+
+export async function run(args: readonly string[]): Promise<void> {
+  const words = args.filter((argument) => argument !== "--json");
+  const [command, path, ...rest] = words;
+  if (command !== "status" && command !== "end")
+    throw usageFailure(command === undefined ? "expected status or end" : `unknown command '${command}'`);
+  if (path === undefined || path === "" || path.startsWith("-"))
+    throw usageFailure(`a directory is required: exec-server durable ${command} DIR`);
+  if (rest.length > 0) throw usageFailure(`unexpected argument '${rest[0]}' found`);
+  const asJson = words.length < args.length;
+  if (asJson && command === "end") throw usageFailure("'--json' needs status");
+  const directory = DurableDirectory.find(path);
+  if (command === "end") await end(directory);
+  else await showStatus(directory, asJson);
+}
+
+async function showStatus(directory: DurableDirectory, asJson: boolean): Promise<void> {
+  const isThere = (await findListener(directory.socket)) !== undefined;
+  const keeper = isThere ? await keeperStatus(directory.socket, ANSWER_MS).catch(explain(directory)) : null;
+  const { lost, running } = readJournal(directory.journal);
+  // Without a keeper, what the journal has as running was not ended by one.
+  const all: (LostProcess | (typeof running)[number])[] = [...lost, ...(isThere ? [] : running)];
+  process.exitCode = isThere ? 0 : 1;
+  if (asJson) await printJson({ directory: directory.path, keeper, lost: all });
+  else await print(visibleLines(describe(keeper, all)));
+}
+
+function describe(
+  keeper: KeeperStatus | null,
+  lost: readonly { process: string; pid: number; startedAt: string; argv: readonly string[] }[],
+): string {
+  const lines =
+    keeper === null
+      ? ["no keeper runs"]
+      : [
+          `keeper     process ${keeper.pid}, version ${keeper.version}, since ${keeper.startedAt}`,
+          `server     ${keeper.isAttached ? "is running" : "is not running"}`,
+          `sessions   ${keeper.sessions}`,
+          `processes  ${keeper.runningProcesses}`,
+        ];
+  const rows = lost.map(
+    ({ process, pid, startedAt, argv }) =>
+      `lost       ${process}, process ${pid}, since ${startedAt}: ${argv.join(" ")}`,
+  );
+  return `${[...lines, ...rows].join("\n")}\n`;
+}
+
+async function end(directory: DurableDirectory): Promise<void> {
+  const unlock = directory.lock();
+  if (unlock === undefined)
+    throw new Failure(`a server uses ${directory.path}: stop it first, because it would start a new keeper`);
+  try {
+    if ((await findListener(directory.socket)) !== undefined)
+      await endKeeper(directory.socket, END_MS).catch(explain(directory));
+    const isGone = async (): Promise<boolean> => (await findListener(directory.socket)) === undefined;
+    if (!(await isTrueWithin(isGone, GONE_MS)))
+      throw new Failure(`the keeper of ${directory.path} still listens: nothing was removed`);
+    directory.remove();
+  } finally {
+    unlock();
+  }
+}
+
+async function isTrueWithin(condition: () => Promise<boolean>, timeoutMs: number): Promise<boolean> {
+  const deadline = performance.now() + timeoutMs;
+  while (!(await condition())) {
+    if (performance.now() > deadline) return false;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  return true;
+}
+
+function explain(directory: DurableDirectory) {
+  return (error: unknown): never => {
+    throw new Failure(`the keeper of ${directory.path} cannot be asked: ${messageOf(error)}`);
+  };
+}
