@@ -28,6 +28,7 @@ const ALLOWED = {
     "node:*",
   ],
   bridge: ["base", "protocol", "transport", "rpc", "client"],
+  mcp: ["base", "protocol", "transport", "client", "node:*", "@modelcontextprotocol/server"],
   rows: [
     "base",
     "protocol",
@@ -109,6 +110,7 @@ const ALLOWED = {
     "server",
     "client",
     "rows",
+    "mcp",
     "bridge",
     "fleet/dial-error.ts",
     "fleet/labels.ts",

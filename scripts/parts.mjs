@@ -2,10 +2,14 @@
 // never.
 import { build } from "esbuild";
 
-/** What each file holds, by the names under which it is imported. */
+/** What each file holds, by the names under which it is imported. With the names that are used, the rest is left out. */
 const LATE_PARTS = {
   ajv: ["ajv", "ajv/dist/2019.js", "ajv/dist/2020.js"],
   jose: ["jose"],
+  mcp: {
+    "@modelcontextprotocol/server": ["Server", "inputRequired", "inputResponse", "parseJSONRPCMessage"],
+    "@modelcontextprotocol/server/stdio": ["serveStdio"],
+  },
   "ml-kem": ["@noble/post-quantum/ml-kem.js"],
   nats: ["@nats-io/transport-node"],
   "prom-client": ["prom-client"],
@@ -24,7 +28,7 @@ const PARTS = { ...LATE_PARTS, ws: ["ws"] };
 export async function buildParts(outdir) {
   const builds = Object.entries(PARTS).map(([name, paths]) =>
     build({
-      stdin: { contents: `module.exports = {${paths.map(getter).join()}};`, resolveDir: "." },
+      stdin: { contents: contentsOf(paths), resolveDir: "." },
       outfile: `${outdir}/${name}.js`,
       bundle: true,
       platform: "node",
@@ -36,12 +40,23 @@ export async function buildParts(outdir) {
       legalComments: "none",
       metafile: true,
       define: WITHOUT_NATIVE_PARTS,
+      alias: { "@modelcontextprotocol/server/_shims": "./scripts/mcp-shims.mjs" },
     }),
   );
   return (await Promise.all(builds)).map(({ metafile }) => metafile);
 }
 
+const contentsOf = (paths) =>
+  Array.isArray(paths)
+    ? `module.exports = {${paths.map(getter).join()}};`
+    : Object.entries(paths).map(namedExport).join("\n");
+
 const getter = (path) => `get "${path}"() { return require("${path}"); }`;
+
+const namedExport = ([path, names], index) =>
+  `import { ${names.join()} } from "${path}"; const part${index} = { ${names.join()} }; export { part${index} as "${path}" };`;
+
+const pathsOf = (paths) => (Array.isArray(paths) ? paths : Object.keys(paths));
 
 /** `ws` would look for them. */
 export const WITHOUT_NATIVE_PARTS = {
@@ -63,7 +78,9 @@ export const allParts = usingParts(PARTS, async (part, path) => {
 });
 
 function usingParts(parts, contentsFor) {
-  const partOf = new Map(Object.entries(parts).flatMap(([part, paths]) => paths.map((path) => [path, part])));
+  const partOf = new Map(
+    Object.entries(parts).flatMap(([part, paths]) => pathsOf(paths).map((path) => [path, part])),
+  );
   return {
     name: "parts",
     setup: ({ onLoad, onResolve }) => {

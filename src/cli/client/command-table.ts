@@ -33,6 +33,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<CommandModule>>> = 
   host: () => import("./commands/host.ts"),
   fleet: () => import("./commands/fleet.ts"),
   open: () => import("./commands/open.ts"),
+  mcp: () => import("./commands/mcp.ts"),
   bridge: () => import("./commands/bridge.ts"),
   audit: () => import("./commands/audit.ts"),
   token: () => import("./commands/token.ts"),

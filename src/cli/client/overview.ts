@@ -7,7 +7,7 @@ export const COMMAND_GROUPS: Readonly<Record<string, readonly string[]>> = {
   "Work through rows": ["map", "agents"],
   "Look after them": ["ps", "logs", "wait", "kill", "rename", "rm", "prune"],
   "Files and network": ["cp", "sync", "ls", "cat", "fetch", "tunnel"],
-  "Where commands run": ["host", "fleet", "status", "stop", "bridge"],
+  "Where commands run": ["host", "fleet", "status", "stop", "bridge", "mcp"],
   "The server": ["serve", "doctor", "sandbox", "token", "audit", "relay", "forward"],
   More: ["help", "completion"],
 };

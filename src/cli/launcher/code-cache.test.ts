@@ -94,3 +94,38 @@ it("an error names its place in the file", () => {
     expect.objectContaining({ stack: expect.stringContaining(`${program}:1:7`) as string }),
   );
 });
+
+it("keeps a cache for each part of a program that it has loaded", () => {
+  mkdirSync(join(directory, "parts"));
+  for (const name of ["late", "never"])
+    writeFileSync(
+      join(directory, "parts", `${name}.js`),
+      "module.exports = { name: require('node:path').basename(__filename) };",
+    );
+  const text = sets(
+    `[require("./parts/late.js").name, require("./parts/late.js") === require("./parts/late.js")]`,
+  );
+  writeFileSync(program, text);
+  const stores: (() => void)[] = [];
+  const runs = (): number => {
+    stores.length = 0;
+    runWithCodeCache(program, cache, (store) => stores.push(store));
+    expect(seen.codeCacheTest).toEqual(["late.js", true]);
+    for (const store of stores) store();
+    return stores.length;
+  };
+  expect(runs()).toBe(2);
+  expect(
+    readdirSync(cache)
+      .map((name) => name.replace(/-v.*/, ""))
+      .sort(),
+  ).toEqual(["late", "program"]);
+  expect(runs()).toBe(0);
+});
+
+it("lets a part that cannot be loaded fail, and be loaded later", () => {
+  const text = sets(
+    "(() => { try { return require('./parts/none.js'); } catch (error) { return error.code; } })()",
+  );
+  expect(run(text).result).toBe("ENOENT");
+});

@@ -17,15 +17,18 @@ type Wrapped = (
   dirname: string,
 ) => void;
 
+/** The parts of a program that it loads late, which load nothing but modules of Node. */
+const PART = /^\.\/parts\/[\w-]+\.js$/;
+
 /**
- * Runs a CommonJS program of ASCII text with V8's code cache. Without a valid cache, it writes one when the process
- * exits.
+ * Runs a CommonJS program of ASCII text, and its parts, with V8's code cache, and returns its exports. Without a valid
+ * cache, it writes one when the process exits.
  */
 export function runWithCodeCache(
   program: string,
   directory: string,
   atExit = (store: () => void): unknown => process.once("exit", store),
-): void {
+): object {
   const text = readFileSync(program);
   const file = join(directory, `${basename(program, ".js")}-${process.version}-${process.arch}`);
   const cachedData = readCache(file, text);
@@ -38,7 +41,16 @@ export function runWithCodeCache(
   if (script.cachedDataRejected !== false) atExit(() => storeCache(file, text, script.createCachedData()));
   const module = { exports: {} };
   const run = script.runInThisContext() as Wrapped;
-  run(module.exports, createRequire(program), module, program, dirname(program));
+  const load = createRequire(program);
+  const parts = new Map<string, object>();
+  const require = Object.assign((id: string): unknown => {
+    if (!PART.test(id)) return load(id);
+    const part = parts.get(id) ?? runWithCodeCache(join(dirname(program), id), directory, atExit);
+    parts.set(id, part);
+    return part;
+  }, load);
+  run(module.exports, require, module, program, dirname(program));
+  return module.exports;
 }
 
 /** V8 checks only the length of the program, and would run a damaged cache. The digest verifies both. */

@@ -15,6 +15,7 @@ export const SERVER_COMMANDS: Readonly<Record<string, string>> = {
   doctor: "check whether a server works here, and what is missing",
   sandbox: "print what a sandbox allows on this machine",
   relay: "connect clients with executors that they cannot reach",
+  durable: "show or end what a durable server has left running",
   forward: "register a server that listens elsewhere with a relay",
 };
 

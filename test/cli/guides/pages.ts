@@ -118,6 +118,23 @@ export const PAGES: Readonly<Record<string, Page>> = {
     },
     blocks: [MODEL, { prints: /tokens: 8\b/ }],
   },
+  "docs/guide/mcp.md": {
+    before: async (reader) => {
+      await reader.install();
+      await reader.do("mkdir -p ~/src/app");
+    },
+    blocks: [
+      { prints: /Claude Code has the server 'exec-server' in \/\S+\/src\/app\/\.mcp\.json/ },
+      { skip: "needs another machine; test/cli/mcp-attacked.test.ts reaches one by its URL" },
+    ],
+  },
+  "docs/guide/durable.md": {
+    before: NOTHING,
+    blocks: [
+      { skip: "leaves out options, and never ends; test/fault/durable.test.ts runs such servers" },
+      { skip: "shows what the last one prints; test/fault/durable.test.ts reads it" },
+    ],
+  },
   "docs/guide/fleet.md": {
     before: async (reader) => {
       await reader.install();

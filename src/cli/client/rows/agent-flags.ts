@@ -6,7 +6,12 @@ import { isSecret } from "../../../rows/agents/model/hidden-key.ts";
 import { defined } from "../../shared/defined.ts";
 import { usageFailure } from "../../shared/failure.ts";
 import { parseCount, repeated } from "../arguments.ts";
-import { type StartFlags, variables, workingDirectory } from "../running/start-options.ts";
+import {
+  type StartFlags,
+  variables,
+  variablesForModels,
+  workingDirectory,
+} from "../running/start-options.ts";
 import { openTarget } from "../target/connect-target.ts";
 import { resolveTarget } from "../target/resolve-target.ts";
 import { targetName } from "../target/target.ts";
@@ -62,9 +67,6 @@ export async function openAgentHost(
   return { host, hostName: targetName(target), commands: defined({ env, cwd, sandbox: flags.sandbox }) };
 }
 
-/** Names that servers do not let processes inherit either. */
-const SECRET = /KEY|SECRET|TOKEN/i;
-
 /**
  * The environment of the commands of agents: what `--env` names, and on the user's own server what this shell has,
  * without names that look like secrets. The key of the model is never part of it.
@@ -73,13 +75,11 @@ export function agentEnvironment(
   named: readonly string[],
   { isOwn, apiKey }: { readonly isOwn: boolean; readonly apiKey: string | undefined },
 ): Record<string, string> {
-  const inherited = isOwn
-    ? Object.entries(process.env).filter(([name, value]) => !SECRET.test(name) && value !== apiKey)
-    : [];
+  const inherited = isOwn ? variablesForModels().filter(([, value]) => value !== apiKey) : [];
   const set = variables(named);
   const leaking =
     apiKey === undefined || !isSecret(apiKey) ? undefined : set.find(([, value]) => value.includes(apiKey));
   if (leaking !== undefined)
     throw usageFailure(`--env ${leaking[0]} would show the agents the key of their own model; leave it out`);
-  return Object.fromEntries([...inherited, ...set]) as Record<string, string>;
+  return Object.fromEntries([...inherited, ...set]);
 }

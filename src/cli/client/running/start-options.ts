@@ -36,6 +36,16 @@ function withheld({ sandbox }: StartFlags): StartOptions["env"] {
   return sandbox === undefined ? {} : { SSH_AUTH_SOCK: undefined };
 }
 
+/** Names that servers do not let processes inherit either. */
+const SECRET = /KEY|SECRET|TOKEN/i;
+
+/** The variables of this shell for commands of a model: without names that look like secrets. */
+export function variablesForModels(): [string, string][] {
+  return Object.entries(process.env).flatMap(([name, value]) =>
+    value === undefined || SECRET.test(name) ? [] : [[name, value]],
+  );
+}
+
 /** The variables of `--env`, by name. */
 export const variables = (texts: readonly string[]): [string, string][] => texts.flatMap(variable);
 

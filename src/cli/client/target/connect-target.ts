@@ -26,6 +26,9 @@ export interface Connected {
 /** A command's needs: a session that ends with it, or a server that keeps processes. */
 export type Purpose = "session" | "kept";
 
+/** What is not a user's to say. */
+export type ProgramOptions = Pick<ConnectOptions, "clientName" | "signal">;
+
 /** Connects a command to the server that its options and the environment name. */
 export async function connectTarget(
   options: TargetOptions,
@@ -65,8 +68,9 @@ export async function openTarget(
   target: Target,
   targetOptions: Pick<TargetOptions, "debug">,
   purpose: Purpose,
+  program: ProgramOptions = {},
 ): Promise<Host> {
-  const options = connectOptions(targetOptions);
+  const options = connectOptions(targetOptions, program);
   switch (target.kind) {
     case "own":
       return connectOwn(options);
@@ -98,9 +102,13 @@ export async function targetAt(url: string): Promise<string | RelayTarget> {
 }
 
 /** Options shared by every connection of a command. */
-export function connectOptions({ debug }: Pick<TargetOptions, "debug">): ConnectOptions {
+export function connectOptions(
+  { debug }: Pick<TargetOptions, "debug">,
+  program: ProgramOptions = {},
+): ConnectOptions {
   return {
     clientName: "exec-server-cli",
+    ...program,
     answerTimeoutMs: ANSWER_TIMEOUT_MS,
     ...(debug === true ? { onMessage: showMessage } : {}),
   };
