@@ -121,6 +121,11 @@ export class ConsoleServer implements AsyncDisposable {
     this.#port = Number(new URL(url).port);
   }
 
+  /** Lets it stand still, or go on. */
+  signal(signal: "SIGSTOP" | "SIGCONT"): void {
+    this.#child?.kill(signal);
+  }
+
   async stop(signal: NodeJS.Signals = "SIGTERM"): Promise<void> {
     const child = this.#child;
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;

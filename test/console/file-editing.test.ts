@@ -140,6 +140,28 @@ async function holdEditor(page: Page): Promise<() => void> {
   return () => released.resolve();
 }
 
+it("what is typed while a file is being saved is saved, too, when that is asked for", async () => {
+  const directory = await directoryOf(scene.server, { "text.txt": "" });
+  const path = join(directory, "text.txt");
+  await using files = await FilesPage.open(scene.browser, scene.server);
+  const { page, opened } = files;
+  await files.goto(path);
+  await files.expectText("");
+  await files.type("first");
+  scene.server.signal("SIGSTOP");
+  try {
+    await page.keyboard.press("Control+S");
+    await page.getByRole("button", { name: "Saving…" }).waitFor();
+    await page.keyboard.type(" second");
+    await page.keyboard.press("Control+S");
+  } finally {
+    scene.server.signal("SIGCONT");
+  }
+  await expect.poll(() => readFile(path, "utf8")).toBe("first second");
+  await expect.poll(() => page.getByText("changed", { exact: true }).count()).toBe(0);
+  opened.expectClean();
+});
+
 it("an editor that comes late does not take the keyboard from who types elsewhere", async () => {
   const directory = await directoryOf(scene.server, { "code.ts": SOURCE });
   await using files = await FilesPage.open(scene.browser, scene.server);

@@ -1,5 +1,6 @@
 import type { Page } from "playwright-core";
 import { expect, it } from "vitest";
+import { createDeferred } from "../../src/base/deferred.ts";
 import { useConsole } from "./console-scene.ts";
 import { expectShown, frames } from "./output-screen.ts";
 import { pressTogether } from "./press-together.ts";
@@ -31,6 +32,51 @@ it("a key that is pressed while a view is being loaded is one of that view", asy
   release();
   await expectOnScreen(screenOf(page), /[$#]$/m);
   expect(await page.getByRole("dialog").count()).toBe(0);
+  opened.expectClean();
+});
+
+it("a key that is pressed while the start dialog is being loaded is no command of the page", async () => {
+  await using opened = await scene.open();
+  const { page } = opened;
+  await page.goto(`${scene.server.origin}/p`);
+  await opened.ready();
+  const released = createDeferred<void>();
+  const asked = page.waitForRequest(/start-dialog/);
+  await page.route(/start-dialog/, async (route) => {
+    await released.promise;
+    await route.continue();
+  });
+  await page.keyboard.press("n");
+  await asked;
+  // The list of all keys, and another view.
+  await page.keyboard.press("?");
+  await pressTogether(page, "gf");
+  released.resolve();
+  await page.getByRole("dialog", { name: "Start a process" }).waitFor();
+  expect(await page.getByRole("dialog").count()).toBe(1);
+  expect(new URL(page.url()).pathname).toBe("/p");
+  opened.expectClean();
+});
+
+it("a click right after a menu has opened closes it", async () => {
+  await using opened = await scene.open();
+  const { page } = opened;
+  await using host = await scene.server.connect();
+  await host.start(["sleep", "600"], { keep: { name: "menu-at-once" } });
+  await page.goto(`${scene.server.origin}/p`);
+  const row = page.getByRole("row", { name: /menu-at-once/ });
+  await row.waitFor();
+  const isOpen = await row.evaluate(async (element) => {
+    const menu = () => document.querySelector("[role=menu]") !== null;
+    element.dispatchEvent(new MouseEvent("contextmenu", { bubbles: true, cancelable: true }));
+    // Changes of the page are made when the work of an event is done, not in the next frame.
+    await Promise.resolve();
+    const before = menu();
+    document.body.dispatchEvent(new PointerEvent("pointerdown", { bubbles: true }));
+    await Promise.resolve();
+    return [before, menu()];
+  });
+  expect(isOpen).toEqual([true, false]);
   opened.expectClean();
 });
 

@@ -191,6 +191,18 @@ describe("lines", () => {
     await expectShown(page, /needle 3$/);
   });
 
+  it("a search goes to its first match although output keeps arriving", async () => {
+    await show(
+      "search-meanwhile",
+      "seq -f 'line %g of many that are searched' 300000; echo needle; while sleep 0.002; do echo more; done",
+    );
+    await expectShown(page, /more$/);
+    await page.keyboard.press("/");
+    await page.keyboard.type("needle");
+    await expect.poll(() => page.locator(".out-found").innerText()).toBe("1 of 1");
+    await expectShown(page, "needle");
+  });
+
   it("a download has the bytes as they came, of both streams or of one", async () => {
     const bytes = Buffer.concat([
       randomBytes(400_000),

@@ -92,8 +92,12 @@ it("a port appears when a program listens, opens in a tab of its own origin, and
   expect(again.url()).toBe(preview.url());
   await endAll();
   await row.waitFor({ state: "hidden" });
-  await preview.reload();
-  await preview.getByText("None of your processes listens on port").waitFor();
+  // The server looks who listens once a second or so.
+  const reloaded = async (): Promise<string> => {
+    await preview.reload();
+    return preview.locator("body").innerText();
+  };
+  await expect.poll(reloaded).toContain("None of your processes listens on port");
   // Without the console, the address alone opens nothing.
   const stranger = await scene.browser.newContext();
   try {

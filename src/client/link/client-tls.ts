@@ -3,8 +3,8 @@ import { UsageError } from "../../base/errors.ts";
 import type { ClientTlsMaterial } from "../../transport/websocket/connect-websocket.ts";
 
 /**
- * Certificates for `wss://` and `relay+https://`. Each is a path, whose file is read for every connection, or PEM text, which starts with
- * `-----BEGIN`.
+ * Certificates for `wss://` and `relay+https://`. Each is a path, whose file is read for every connection, or PEM text,
+ * which starts with `-----BEGIN`.
  */
 export interface ClientTls {
   /** Authorities that may have signed the server's certificate. Default: Node's own list. */

@@ -18,7 +18,6 @@ export function openTransportLink(transport: Transport, events: LinkEvents): Lin
   let unreadAnswers = 0;
   /** False, and the end, for one answer too many. */
   const mayAnswer = (length: number): boolean => {
-    if (connection.ended) return false;
     if (connection.queuedBytes === 0) unreadAnswers = 0;
     unreadAnswers += length;
     if (unreadAnswers <= MAX_UNREAD_ANSWERS) return true;

@@ -12,8 +12,8 @@ import { type Followed, Subscription, type SubscriptionOptions } from "./subscri
 const MISSING_MS = 500;
 /** How often the server is asked for a missing number before it becomes a gap. */
 const MAX_ASKED = 3;
-/** Timeout for the answer to that. */
-const ANSWER_MS = 4_000;
+/** Timeout for the answer to that, which comes behind all output that is under way. */
+const ANSWER_MS = 30_000;
 
 /** What a route needs from its session. */
 export interface RouteOwner {
@@ -220,8 +220,9 @@ export class ProcessRoute implements Followed {
         this.#skipMissing();
       } else if (this.#owner.overdue(this)) {
         this.#asked += 1;
+        const question = this.#catchingUp;
         // The answer arrives here again.
-        this.#stopMissing ??= after(ANSWER_MS, () => this.#skipMissing());
+        this.#stopMissing ??= after(ANSWER_MS, () => this.#unanswered(question));
       } else {
         this.#watchMissing();
       }
@@ -235,6 +236,16 @@ export class ProcessRoute implements Followed {
       throw new UsageError(
         `the kept process ${kept.name} is attached in mode follow; attach in mode control to change it`,
       );
+  }
+
+  /** A question that was lost with its connection says nothing about the server. */
+  #unanswered(question: Promise<void> | undefined): void {
+    if (question !== undefined && question === this.#catchingUp) {
+      this.#skipMissing();
+      return;
+    }
+    this.#asked -= 1;
+    this.#watchMissing();
   }
 
   #skipMissing(): void {

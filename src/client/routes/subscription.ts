@@ -86,7 +86,8 @@ export class Subscription implements AsyncIterableIterator<ProcessEvent> {
         this.#end();
         throw signal.reason;
       }
-      const event = this.#again.shift() ?? (this.#behind ? await this.#catchUp() : this.#takeUnread());
+      while (this.#behind && this.#again.size === 0) await this.#catchUp();
+      const event = this.#again.shift() ?? this.#takeUnread();
       if (event !== undefined) {
         const isNew = event.kind === "failed" || event.seq > this.#lastSeq;
         if (isNew && this.#isWanted(event)) return this.#deliver(event);
@@ -133,7 +134,7 @@ export class Subscription implements AsyncIterableIterator<ProcessEvent> {
     this.#behind = true;
   }
 
-  async #catchUp(): Promise<ProcessEvent | undefined> {
+  async #catchUp(): Promise<void> {
     this.#behind = false;
     if (this.#missedEvents > 0) this.#options.onLag?.(this.#missedEvents);
     this.#missedEvents = 0;
@@ -144,7 +145,6 @@ export class Subscription implements AsyncIterableIterator<ProcessEvent> {
       this.#end();
       throw error;
     }
-    return this.#again.shift();
   }
 
   #hold(on: boolean): void {
@@ -156,6 +156,7 @@ export class Subscription implements AsyncIterableIterator<ProcessEvent> {
   #end(): void {
     if (this.#ended) return;
     this.#ended = true;
+    this.#behind = false;
     this.#options.signal?.removeEventListener("abort", this.#wake);
     this.#unread.clear();
     this.#again.clear();

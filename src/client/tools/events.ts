@@ -8,6 +8,8 @@ export type ExecToolEvent =
   | {
       readonly type: "begin";
       readonly callId: string;
+      /** The number by which `write_stdin` knows it. */
+      readonly sessionId: number;
       readonly processId: string;
       readonly argv: readonly string[];
       readonly cwd: string | undefined;

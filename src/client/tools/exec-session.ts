@@ -49,8 +49,8 @@ export class ExecSession {
   constructor(facts: ExecSessionFacts, emit: (event: ExecToolEvent) => void) {
     this.facts = facts;
     this.#emit = emit;
-    const { callId, process, argv, cwd } = facts;
-    emit({ type: "begin", callId, processId: process.id, argv, cwd });
+    const { id: sessionId, callId, process, argv, cwd } = facts;
+    emit({ type: "begin", callId, sessionId, processId: process.id, argv, cwd });
     void this.#follow();
   }
 

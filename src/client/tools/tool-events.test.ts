@@ -26,7 +26,7 @@ describe("events", () => {
     host.last.onWrite = async () => host.last.tell(output("4\n", "pty"), exited(0), closed);
     await after(0, tools.write_stdin({ session_id: 1, chars: "2+2\n" }, { callId: "c-8" }));
     expect(events).toEqual([
-      { type: "begin", callId: "c-7", processId: "p-1", argv: ["repl"], cwd: "/srv/w d" },
+      { type: "begin", callId: "c-7", sessionId: 1, processId: "p-1", argv: ["repl"], cwd: "/srv/w d" },
       { type: "output_delta", callId: "c-7", stream: "pty", bytes: utf8.encode("> ") },
       { type: "terminal_interaction", callId: "c-7", chars: "2+2\n" },
       { type: "output_delta", callId: "c-7", stream: "pty", bytes: utf8.encode("4\n") },

@@ -56,7 +56,7 @@ function LoadedView({ view }: { readonly view: View }) {
   const isLoading = component.value === undefined && failure.value === undefined;
   // Before the next key, and after the view's own effects, which have added its commands by then.
   useLayoutEffect(() => {
-    holdKeys(isLoading);
+    holdKeys("view", isLoading);
   }, [isLoading]);
   if (fault !== undefined)
     return <Failed text={`This view failed: ${describeError(fault).text}`} again={reset} />;

@@ -68,15 +68,16 @@ export function useCommands(make: () => readonly Command[], deps: readonly unkno
 /** Keys that were pressed while the commands that they may be meant for are being loaded. */
 const held: KeyboardEvent[] = [];
 const MAX_HELD_KEYS = 16;
-let isHolding = false;
+const holders = new Set<"view" | "dialog">();
 
 /**
- * While a view is loading, queues printable keys for its commands, which the general ones would otherwise take. Then
+ * While something is loading, queues printable keys for its commands, which the general ones would otherwise take. Then
  * runs the queued keys.
  */
-export function holdKeys(isLoading: boolean): void {
-  isHolding = isLoading;
-  if (!isHolding) for (const event of held.splice(0)) takeKey(event);
+export function holdKeys(holder: "view" | "dialog", isLoading: boolean): void {
+  if (isLoading) holders.add(holder);
+  else holders.delete(holder);
+  if (holders.size === 0) for (const event of held.splice(0)) takeKey(event);
 }
 
 /** Runs commands by their keys. The only listener for keys of the page. */
@@ -93,7 +94,7 @@ function takeKey(event: KeyboardEvent): void {
   if (document.querySelector("dialog[open]") !== null) return;
   if (isPress(event)) return;
   const context = contextOf(event.target);
-  if (isHolding && keyName(event).length === 1 && context === "page") {
+  if (holders.size > 0 && keyName(event).length === 1 && context === "page") {
     if (held.length < MAX_HELD_KEYS) held.push(event);
     return;
   }

@@ -23,6 +23,8 @@ export function useOutputSearch(
   const field = useRef<HTMLInputElement>(null);
   const search = useRef<OutputSearch | undefined>(undefined);
   const wanted = useRef("");
+  /** Until the first match is shown, or there is none in what had arrived by then. */
+  const awaitsFirst = useRef(false);
   useSignalEffect(() => {
     void feed.news.value;
     const key = `${stream.value ?? ""} ${query.value}`;
@@ -36,13 +38,18 @@ export function useOutputSearch(
     const step = (): void => {
       const isDone = running?.run(performance.now() + SLICE_MS) ?? true;
       count.value = running?.matches.length ?? 0;
-      if (isNew && at.peek() < 0 && count.value > 0) {
+      if (awaitsFirst.current && count.value > 0) {
+        awaitsFirst.current = false;
         at.value = 0;
         show(running!.matches[0]!.index);
       }
-      if (!isDone) timer = setTimeout(step);
+      if (isDone) awaitsFirst.current = false;
+      else timer = setTimeout(step);
     };
-    if (isNew) at.value = -1;
+    if (isNew) {
+      at.value = -1;
+      awaitsFirst.current = true;
+    }
     step();
     return () => clearTimeout(timer);
   });

@@ -1,7 +1,7 @@
 import { signal } from "@preact/signals";
 import type { FunctionComponent } from "preact";
-import { useEffect } from "preact/hooks";
-import { inGroup, useCommands } from "../frame/commands.ts";
+import { useEffect, useLayoutEffect } from "preact/hooks";
+import { holdKeys, inGroup, useCommands } from "../frame/commands.ts";
 import { toast } from "../ui/toast.tsx";
 import type { StartDialogProps } from "./start-dialog.tsx";
 
@@ -36,6 +36,11 @@ export function StartDialogSlot() {
     );
   }, [wishes]);
   const Dialog = dialog.value;
+  const isLoading = wishes !== undefined && Dialog === undefined;
+  // What is typed meanwhile is meant for the dialog, and not a command of the page.
+  useLayoutEffect(() => {
+    holdKeys("dialog", isLoading);
+  }, [isLoading]);
   if (wishes === undefined || Dialog === undefined) return null;
   return (
     <Dialog

@@ -22,7 +22,9 @@ function runs(pane: PaneLayout): boolean {
   const model = paneModels.value.get(terminalKey(pane));
   if (model !== undefined) {
     const state = model.state.value;
-    return state.kind === "open" && state.mode === "control";
+    return state.kind === "open"
+      ? state.mode === "control"
+      : state.kind === "opening" && pane.mode === "control";
   }
   // Its tab was never shown.
   return pane.mode === "control" && findTerminal(pane)?.state === "running";
@@ -41,7 +43,7 @@ async function end(panes: readonly PaneLayout[]): Promise<void> {
 
 async function endAndForget(pane: PaneLayout): Promise<void> {
   const model = paneModels.value.get(terminalKey(pane));
-  if (model !== undefined) return model.endAndForget();
+  if (model?.state.value.kind === "open") return model.endAndForget();
   const { name, owner, mode } = pane;
   const remote = await serverLink.host.value!.attachKept(name, {
     mode,

@@ -1,4 +1,4 @@
-import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { Icon, type IconName } from "./icon.tsx";
 import { Keys } from "./keys.tsx";
 
@@ -42,8 +42,9 @@ export function Menu({ label, items, at, onClose }: MenuProps) {
       if (menu.contains(document.activeElement) && focused instanceof HTMLElement) focused.focus();
     };
   }, [at]);
-  // A popover that dismisses itself would close when the right mouse button that has opened it is released.
-  useEffect(() => {
+  // A popover that dismisses itself would close when the right mouse button that has opened it is released. At once,
+  // because the next click may come before the next frame.
+  useLayoutEffect(() => {
     const onPointerDown = (event: Event): void => {
       if (!element.current?.contains(event.target as Node)) onClose();
     };

@@ -164,7 +164,9 @@ export class FileDocument {
     const isImage = imageType(nameOf(this.path)) !== undefined;
     const isWhole = size <= (isImage ? MAX_IMAGE_BYTES : MAX_WHOLE_BYTES);
     const bytes = isWhole ? await this.#files.read(this.path, { signal }) : await this.#beginning(signal);
-    return { content: this.#contentOf(bytes, isWhole), bytes: bytes.slice(), isWhole, size };
+    // It may have grown since.
+    const sizeRead = isWhole ? bytes.length : size;
+    return { content: this.#contentOf(bytes, isWhole), bytes: bytes.slice(), isWhole, size: sizeRead };
   }
 
   #contentOf(bytes: Uint8Array, isWhole: boolean): FileContent {

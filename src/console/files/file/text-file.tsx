@@ -63,6 +63,7 @@ export function TextFile({ frame, document, loaded, content, onFollow, onPicture
   latest.current = content;
   const cursor = useSignal("");
   const isSaving = useSignal(false);
+  const isSavingAgain = useRef(false);
   const isReadOnly = !content.isExact || !mayWrite();
   const draft = useMemo(() => (isReadOnly ? undefined : drafts.get(document.path)), [document]);
   const { isChanged, disk } = document;
@@ -131,9 +132,15 @@ export function TextFile({ frame, document, loaded, content, onFollow, onPicture
   }, [isPreviewed]);
   const onSave = async (): Promise<void> => {
     const { current } = editor;
-    if (current === undefined || isReadOnly || isSaving.value) return;
+    if (current === undefined || isReadOnly) return;
+    // What was typed since the save began is saved after it.
+    isSavingAgain.current = isSaving.value;
+    if (isSaving.value) return;
     isSaving.value = true;
-    await save(document, content, current);
+    do {
+      isSavingAgain.current = false;
+      await save(document, content, current);
+    } while (isSavingAgain.current && isChanged.value);
     isSaving.value = false;
   };
   useLeaveQuestion(isChanged, document.path);
