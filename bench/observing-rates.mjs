@@ -1,25 +1,12 @@
 // What audit and metrics cost of a server's rates: short rounds, in turn on a server with them and one without, whose ratio
 // is that of neighbours in time. A second plain server is measured in the same way: its ratio is what the machine alone does.
-import { readdirSync, readFileSync } from "node:fs";
 import { OPERATED } from "./operator-works.mjs";
+import { scheduledNanoseconds } from "./process-costs.mjs";
 import { oursTarget } from "./servers.mjs";
 import { quantile } from "./statistics.mjs";
 import { withDeadline } from "./waiting.mjs";
 
 const SERVERS = { plain: [], operated: OPERATED, control: [] };
-
-/** Nanoseconds that all threads of a process have run. */
-function processorTime(pid) {
-  let total = 0;
-  for (const thread of readdirSync(`/proc/${pid}/task`)) {
-    try {
-      total += Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, "utf8").split(" ")[0]);
-    } catch {
-      // It has ended meanwhile.
-    }
-  }
-  return total;
-}
 
 /** Ratios to the plain server, one for each round, of all pairs of servers. */
 export async function observingRates(work, { pairs, rounds }) {
@@ -40,9 +27,9 @@ export async function observingRates(work, { pairs, rounds }) {
         // Each is first, second and third equally often, and none runs twice in a row with its caches still warm.
         for (const place of opened.keys()) {
           const { name, server, session } = opened[(place + round) % opened.length];
-          const before = processorTime(server.pid);
+          const before = scheduledNanoseconds(server.pid);
           const seconds = await withDeadline(work.run(session, work.round), "a round");
-          seen[name] = { rate: work.round / seconds, processor: processorTime(server.pid) - before };
+          seen[name] = { rate: work.round / seconds, processor: scheduledNanoseconds(server.pid) - before };
         }
         for (const [name, { rate, processor }] of Object.entries(ratios)) {
           rate.push(seen[name].rate / seen.plain.rate);

@@ -15,6 +15,19 @@ export function cpuSeconds(pid) {
   return (Number(fields[11]) + Number(fields[12])) / CLOCK_TICKS_PER_SECOND;
 }
 
+/** Nanoseconds that all threads of a process have run, as the scheduler counts them: finer than `cpuSeconds`. */
+export function scheduledNanoseconds(pid) {
+  let total = 0;
+  for (const thread of readdirSync(`/proc/${pid}/task`)) {
+    try {
+      total += Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, "utf8").split(" ")[0]);
+    } catch {
+      // It has ended meanwhile.
+    }
+  }
+  return total;
+}
+
 /** CPU time of children that have ended and were waited for. */
 export function childrenCpuSeconds() {
   const fields = statFields("self");

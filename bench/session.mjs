@@ -30,7 +30,7 @@ export class Session {
   }
 
   /** `started` resolves with the process id, `over` with the exit code once the output has ended too. */
-  start(argv, { tty = false, pipeStdin = false, sandbox = null } = {}) {
+  start(argv, { tty = false, pipeStdin = false, sandbox = null, keep } = {}) {
     const processId = `p${this.#nextProcess++}`;
     const over = new Promise((resolve) => this.#processes.set(processId, { resolve }));
     const started = this.wire
@@ -42,6 +42,7 @@ export class Session {
         tty,
         pipeStdin,
         sandbox,
+        keep,
       })
       .then(() => processId);
     // Not every caller waits for it; a failure must not end the bench then.

@@ -1,5 +1,5 @@
 // `npm run mutate`: changes the sources in small ways, one at a time, and counts the changes that no test notices.
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -20,6 +20,7 @@ what \`npm test\` needs; run \`npm run build\` first.
   --files <part>         only files whose path contains this
   --units                only unit tests, which is quick
   --fresh                look again which tests run what
+  --resume               go on with a run of the same seed that was interrupted
   --list                 print what is drawn, and try nothing
   --survivors-of <file>  try what this file lists: a report of an earlier run (.cache/mutate/survivors.json)
   --lanes <n>            how many are tried at a time (default: one for each core)
@@ -39,6 +40,7 @@ function readOptions() {
       files: { type: "string" },
       units: { type: "boolean", default: false },
       fresh: { type: "boolean", default: false },
+      resume: { type: "boolean", default: false },
       list: { type: "boolean" },
       "survivors-of": { type: "string" },
       lanes: { type: "string", default: String(availableParallelism()) },
@@ -92,18 +94,20 @@ async function findCoverage(mutants, options, units) {
     coverage.collect(
       lane,
       () => (lane.isStopped ? undefined : waiting.shift()),
-      ({ test }) => console.log(`looked at ${missing.length - waiting.length}/${missing.length} | ${test}`),
+      ({ test }) => {
+        console.log(`looked at ${missing.length - waiting.length}/${missing.length} | ${test}`);
+        coverage.save();
+      },
     ),
   );
-  coverage.save();
   return coverage;
 }
 
 async function tryAll(mutants, options) {
   const units = findUnitTests(ROOT);
   const coverage = await findCoverage(mutants, options, units);
-  const waiting = [...mutants];
-  const tried = [];
+  const tried = options.resume ? triedBefore(mutants) : [];
+  const waiting = mutants.filter(({ key }) => !tried.some((one) => one.key === key));
   const lanes = await inLanes(Number(options.lanes), async (lane) => {
     for (let mutant = waiting.shift(); mutant !== undefined; mutant = waiting.shift()) {
       const started = performance.now();
@@ -119,6 +123,13 @@ async function tryAll(mutants, options) {
   for (const test of new Set(lanes.flatMap((lane) => lane.unsound)))
     console.log(`${test} fails without a mutation, and was left out`);
   return tried;
+}
+
+/** What an interrupted run has found out about these mutations. */
+function triedBefore(mutants) {
+  const report = join(FOLDER, "tried.json");
+  const before = existsSync(report) ? JSON.parse(readFileSync(report, "utf8")) : [];
+  return before.filter(({ key }) => mutants.some((mutant) => mutant.key === key));
 }
 
 /** How many tests, and whole files, try a mutation. */

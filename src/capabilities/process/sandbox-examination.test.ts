@@ -1,7 +1,8 @@
-import { chmodSync, writeFileSync } from "node:fs";
+import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { temporaryDirectory } from "../../../test/fixtures/temporary-directory.ts";
+import { readStat } from "../../native/process-stat.ts";
 import { examineSandbox } from "./sandbox-examination.ts";
 
 function install(script: string): string {
@@ -36,4 +37,14 @@ it("reports a program that disappears before it is used", async () => {
   );
   expect(ok).toBe(false);
   expect(states(checks)).toEqual(["server passed", "bubblewrap passed", "start failed"]);
+});
+
+it("ends what is left of its programs", async () => {
+  const left = join(temporaryDirectory(), "pid");
+  const leave = `sleep 600 > /dev/null 2>&1 & echo $! > ${left}`;
+  await examineSandbox(
+    install(`case $1 in --version) echo "bubblewrap 0.8.0";; --help) ;; *) ${leave};; esac`),
+  );
+  const pid = Number(readFileSync(left, "utf8"));
+  await expect.poll(() => readStat(pid)?.alive ?? false).toBe(false);
 });

@@ -36,6 +36,15 @@ describe("findDescendants", () => {
     process.kill(grandchild, "SIGKILL");
   });
 
+  it("looks again only at a tree that is stopped, until it has not grown", async () => {
+    const { pid, grandchild } = await growTree();
+    const steps = (stop: boolean): number => [...findDescendants(pid, new Map(), { stop })].length;
+    // Each member is found once, and asked for its children in each look; the second look finds nothing.
+    expect(steps(false)).toBe(3 + 4);
+    expect(steps(true)).toBe(3 + 2 * 4);
+    process.kill(grandchild, "SIGKILL");
+  });
+
   it("looks below what was found before", async () => {
     const { pid, child, parent, grandchild } = await growTree();
     const family = new Map([[parent, readStat(parent)!]]);

@@ -1,8 +1,22 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { runScript, type RunningScript } from "../../../../test/fixtures/running-script.ts";
 import { listChildren, readStat } from "../../../native/process-stat.ts";
 import type { ProcessFamily } from "./process-family.ts";
 import { sandboxedFamily } from "./sandboxed-family.ts";
+
+/** Searches are done in steps, and other things happen between two of them. */
+const between = vi.hoisted(() => ({ steps: (): void => {} }));
+vi.mock(import("../slices.ts"), async (original) => {
+  const slices = await original();
+  return {
+    ...slices,
+    takeSteps: (steps, done) =>
+      slices.takeSteps(steps, () => {
+        between.steps();
+        done();
+      }),
+  };
+});
 
 /** What is passed on to the family of the watchers. */
 function recordWatchers(): { calls: string[]; watchers: ProcessFamily } {
@@ -68,6 +82,22 @@ describe("the family of a sandboxed process", () => {
     reaped.terminate([]);
     // So this is the first signal that it gets.
     sandboxedFamily(script.pid, watchers).signal("SIGINT");
+    expect(await script.ended).toEqual({ code: 130, signal: null });
+  });
+
+  it("is not asked to end if it is reaped while its members are searched for", async () => {
+    const script = await runBegun("sleep 60");
+    const family = sandboxedFamily(script.pid, recordWatchers().watchers);
+    const searched = new Promise<void>((resolve) => {
+      between.steps = () => {
+        family.leaderReaped();
+        resolve();
+      };
+    });
+    family.terminate([]);
+    await searched;
+    between.steps = () => {};
+    sandboxedFamily(script.pid, recordWatchers().watchers).signal("SIGINT");
     expect(await script.ended).toEqual({ code: 130, signal: null });
   });
 

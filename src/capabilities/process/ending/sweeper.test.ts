@@ -63,6 +63,21 @@ describe("Sweeper", () => {
     expect(family.calls).toEqual(["ask", "kill", "kill", "kill"]);
   });
 
+  it("does no more for a sweep that another has replaced", async () => {
+    const sweeper = new Sweeper(NO_LEADERS);
+    const second = new FakeFamily(2);
+    class First extends FakeFamily {
+      override terminateFound(...found: Parameters<FakeFamily["terminateFound"]>): void {
+        super.terminateFound(...found);
+        sweeper.sweep(second, { outputs: [], kill: true });
+      }
+    }
+    sweeper.sweep(new First(1), { outputs: [], kill: false });
+    sweeper.sweep(second, { outputs: [], kill: false });
+    await sweeper.idle();
+    expect(second.calls).toEqual(["kill"]);
+  });
+
   it("looks ever less often, and no more than 40 times for what cannot be killed", async () => {
     const pauses: number[] = [];
     const sweeper = new Sweeper(NO_LEADERS, async (ms) => void pauses.push(ms));

@@ -42,6 +42,10 @@ async function runWithDaughter(daughter = "exec sleep 60"): Promise<RunningScrip
   return { ...script, daughter: pid };
 }
 
+it("is not contained: what has left it may live on", () => {
+  expect(observe(1).family.contained).toBe(false);
+});
+
 const isAlive = (pid: number): boolean => readStat(pid)?.alive ?? false;
 
 /** Whether it is stopped, or about to be. */
