@@ -81,6 +81,9 @@ const OVER_RELAY = {
 /** Starts the servers that the conformance tests of a file are about. */
 const TARGETS = "test/conformance/targets-setup.ts";
 
+/** Seeds property tests. */
+const SEED = "test/fixtures/property-seed.ts";
+
 /** Shows what the pages of a failed test showed. */
 const PAGES = "test/console/report-pages.ts";
 
@@ -100,6 +103,7 @@ export default defineConfig({
           name: "unit",
           include: ["src/**/*.test.ts", "test/pins/**/*.test.ts", "test/deploy/**/*.test.ts"],
           exclude: ISOLATED,
+          setupFiles: [SEED],
           // Files share their modules: loading them again takes longer than most of the tests.
           isolate: false,
           // For a machine that does something else; what must be fast measures it.
@@ -112,6 +116,7 @@ export default defineConfig({
         test: {
           name: "unit-isolated",
           include: ISOLATED,
+          setupFiles: [SEED],
           testTimeout: 120_000,
           hookTimeout: 60_000,
         },
@@ -153,6 +158,7 @@ export default defineConfig({
             "test/relay/**/*.test.ts",
           ],
           exclude: [...LOAD, ...WAITING],
+          setupFiles: [SEED],
           // Files share their modules: loading the server again takes longer than most of them.
           isolate: false,
           testTimeout: 300_000,

@@ -54,10 +54,8 @@ it("keeps what is there, whatever that is", () => {
         );
         const text = `{${members.join(`${next()},`)}${trailing && members.length > 0 ? "," : ""}${next()}}`;
         const changed = put(text, key, value);
-        expect(parseJsonc(changed).value).toEqual({
-          ...object,
-          [key]: JSON.parse(JSON.stringify(value)) as unknown,
-        });
+        // JSON has no -0.
+        expect(parseJsonc(changed).value).toEqual(JSON.parse(JSON.stringify({ ...object, [key]: value })));
         expect(changed.split("§")).toHaveLength(text.split("§").length);
       },
     ),
