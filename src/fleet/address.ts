@@ -49,11 +49,15 @@ function authenticatorOf({ credentials, nkey }: FleetAddress): Authenticator | u
   return nkey === undefined ? undefined : loginOf(nkey, () => seedOf(nkey), nkeyAuthenticator);
 }
 
-/** Below this, a client of the fleet receives. */
+/**
+ * Below this, one program receives. Programs that share a name must not hear each other's messages: each would answer
+ * that it has forgotten the connections of the others.
+ */
 export function inboxOf({ inbox }: FleetAddress): string {
   if (inbox !== undefined && !INBOX_NAME.test(inbox))
     throw new UsageError("`inbox` must have 1 to 64 letters, digits, '-' or '_'");
-  return `${INBOXES}.${inbox ?? randomBytes(9).toString("base64url")}`;
+  const program = randomBytes(9).toString("base64url");
+  return inbox === undefined ? `${INBOXES}.${program}` : `${INBOXES}.${inbox}.${program}`;
 }
 
 function serversOf({ servers }: FleetAddress): string[] {

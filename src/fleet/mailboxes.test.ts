@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import type { Bus, BusMessage } from "./bus.ts";
+import { inboxOf } from "./address.ts";
 import { Mailboxes } from "./mailboxes.ts";
 
 test("a message goes to the mailbox that it is for, until that is removed", () => {
@@ -27,6 +28,14 @@ test.each([
   expect(published.map(([subject]) => subject)).toEqual(answered);
 });
 
+test("two programs of one user do not answer for each other's connections", () => {
+  const [one, other] = [inboxOf({ servers: [], inbox: "anna" }), inboxOf({ servers: [], inbox: "anna" })];
+  expect(new Set([one, other]).size).toBe(2);
+  const { subscriptions } = open(one);
+  const [subscription] = subscriptions;
+  expect(`${other}.box`.startsWith(subscription!.slice(0, -1))).toBe(false);
+});
+
 test("what has a mailbox is not answered", () => {
   const { mailboxes, receive, published } = open();
   const { subject } = mailboxes.add(() => {});
@@ -47,7 +56,7 @@ test("one subscription serves all mailboxes, and ends with them", () => {
   expect(got).toEqual([]);
 });
 
-function open() {
+function open(inbox = "_INBOX.me") {
   const subscriptions = new Set<string>();
   const published: [string, Uint8Array][] = [];
   let receiver: (message: BusMessage) => void = () => {};
@@ -59,7 +68,7 @@ function open() {
     },
     publish: (subject: string, data: Uint8Array) => void published.push([subject, data]),
   } as unknown as Bus;
-  const mailboxes = new Mailboxes(bus, "_INBOX.me", (subject) => subject.startsWith("exec."));
+  const mailboxes = new Mailboxes(bus, inbox, (subject) => subject.startsWith("exec."));
   const receive = ({
     data,
     ...message

@@ -9,7 +9,10 @@ const MAX_SUBJECT_CHARACTERS = 200;
 /** A subject of tokens without wildcards. */
 const PLAIN_SUBJECT = /^[A-Za-z0-9_$-]+(?:\.[A-Za-z0-9_$-]+)+$/;
 
-/** Below this, clients receive: `_INBOX.NAME.CONNECTION`, with a name to which NATS can restrict each client. */
+/**
+ * Below this, clients receive: `_INBOX.NAME.PROGRAM.CONNECTION`, with a name to which NATS can restrict each user. A
+ * client without a name leaves it out.
+ */
 export const INBOXES = "_INBOX";
 
 export function isExecutorId(id: string): boolean {

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { connect } from "../../src/client/index.ts";
 import { createDeferred } from "../../src/base/deferred.ts";
-import { natsOptions } from "../../src/fleet/address.ts";
+import { inboxOf, natsOptions } from "../../src/fleet/address.ts";
 import { FleetLink } from "../../src/fleet/fleet-link.ts";
 import { Mailboxes } from "../../src/fleet/mailboxes.ts";
 import { NatsBus } from "../../src/fleet/nats-bus.ts";
@@ -135,7 +135,7 @@ test("a newer executor of the same name takes over, and the older one no longer 
 test("everyone learns at once that an executor is cordoned, that it is not any more, and that it drains", async () => {
   const server = await executor("a");
   const bus = await NatsBus.open(natsOptions(client()));
-  const roster = new Roster(bus, new Mailboxes(bus, "_INBOX.client", () => true));
+  const roster = new Roster(bus, new Mailboxes(bus, inboxOf(client()), () => true));
   try {
     await roster.ready;
     const states: string[] = [];
@@ -178,7 +178,9 @@ test("NATS keeps a client from executors that it may not reach, and says so at o
   );
   await expect(
     connect({ fleet: { ...client(), inbox: "somebody" }, id: "a" }, { token: TOKEN }),
-  ).rejects.toThrow("NATS does not permit this client to use the subject _INBOX.somebody.*");
+  ).rejects.toThrow(
+    /^failed to connect to executor a: NATS does not permit this client to use the subject _INBOX\.somebody\.[\w-]+\.\*$/,
+  );
   await server.close();
 });
 
