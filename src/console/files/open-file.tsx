@@ -103,9 +103,11 @@ export function OpenFile({ path, stat, again }: OpenFileProps) {
   const note = document.disk.value === "gone" ? <GoneNote /> : undefined;
   const isEditable = shown.isWhole && shown.bytes.length <= MAX_WHOLE_BYTES;
   if (content.kind === "text" && (isTail.value || !isEditable)) {
-    const onEdit = (): void => {
+    // The editor is shown with the current text: what is typed into an older one would be lost.
+    const onEdit = async (): Promise<void> => {
+      document.isPaged = false;
+      await document.load();
       isTail.value = false;
-      void document.load();
     };
     return (
       <PagedText
@@ -113,7 +115,7 @@ export function OpenFile({ path, stat, again }: OpenFileProps) {
         document={document}
         encoding={content.encoding}
         isTail={isTail.value}
-        onEdit={isEditable ? onEdit : undefined}
+        onEdit={isEditable ? () => void onEdit() : undefined}
       />
     );
   }
