@@ -12,6 +12,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { wanted } from "../../../test/fixtures/wanted.ts";
 import { AllowedRoots } from "./allowed-roots.ts";
 import { copy } from "./copy.ts";
 import { createDirectory } from "./directories.ts";
@@ -22,6 +23,8 @@ import { remove } from "./remove.ts";
 import { rename } from "./rename.ts";
 import { writeFile } from "./write-file.ts";
 
+const FILE = { recursive: false, signal: wanted };
+const REMOVAL = { recursive: true, force: true, signal: wanted };
 const SET_ID = 0o6755;
 const LARGE = 256 * 1024;
 
@@ -54,7 +57,7 @@ it("takes the ID from a program that gets it while it is the destination of a co
   truncateSync(join(directory, "source"), size);
   chmodSync(join(directory, "source"), 0o755);
   let ended = false;
-  const copying = copy(confined("source"), confined("program"), { recursive: false }).finally(() => {
+  const copying = copy(confined("source"), confined("program"), FILE).finally(() => {
     ended = true;
   });
   for (;;) {
@@ -85,11 +88,11 @@ describe.each([
     ["that and parents", () => createDirectory(at("/sys/new/er"), { recursive: true, ...unfollowed })],
     ["create a link", () => createLink(at("/sys/new"), "x", { replace: false })],
     ["replace by a link", () => createLink(at("/sys/kernel"), "x", { replace: true })],
-    ["copy a link", () => copy(here("link"), at("/sys/new"), { recursive: false })],
+    ["copy a link", () => copy(here("link"), at("/sys/new"), FILE)],
     ["rename", () => rename(at("/sys/kernel"), at("/sys/new"))],
     ["move there", () => rename(here("program"), at("/sys/new"))],
-    ["remove", () => remove(at("/sys/kernel/mm"), { recursive: true, force: true, ...followed })],
-    ["remove unlinked", () => remove(at("/sys/kernel/mm"), { recursive: false, force: true, ...unfollowed })],
+    ["remove", () => remove(at("/sys/kernel/mm"), { ...REMOVAL, ...followed })],
+    ["remove unlinked", () => remove(at("/sys/kernel/mm"), { ...REMOVAL, recursive: false, ...unfollowed })],
   ])("are left alone: %s", async (_change, change) => {
     symlinkSync("target", join(directory, "link"));
     await expect((async () => change())()).rejects.toThrow(REFUSED);
@@ -98,6 +101,6 @@ describe.each([
   it("that exist count as created, and those that do not as removed", async () => {
     for (const links of [followed, unfollowed])
       await createDirectory(at("/sys/kernel"), { recursive: true, ...links });
-    await remove(at("/sys/none"), { recursive: true, force: true, ...followed });
+    await remove(at("/sys/none"), { ...REMOVAL, ...followed });
   });
 });

@@ -4,17 +4,21 @@ import {
   existsSync,
   lstatSync,
   mkdirSync,
+  mkdtempSync,
   readdirSync,
   readFileSync,
   readlinkSync,
+  rmSync,
   statSync,
   symlinkSync,
+  truncateSync,
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { makeFifo } from "../../../test/fault/file-nodes.ts";
 import { openAround, temporaryDirectory } from "../../../test/fixtures/temporary-directory.ts";
+import { wanted } from "../../../test/fixtures/wanted.ts";
 import { AllowedRoots } from "./allowed-roots.ts";
 import { copy } from "./copy.ts";
 import type { FileAccess } from "./file-access.ts";
@@ -32,10 +36,14 @@ const modeOf = (name: string): number => statSync(at(name)).mode & 0o7777;
 function copied(
   from: string,
   to: string,
-  { recursive = false, access = freeAccess }: { recursive?: boolean; access?: FileAccess } = {},
+  {
+    recursive = false,
+    access = freeAccess,
+    signal = wanted,
+  }: { recursive?: boolean; access?: FileAccess; signal?: AbortSignal } = {},
 ): Promise<void> {
   const location = (name: string): Location => new Location(name.startsWith("/") ? name : at(name), access);
-  return copy(location(from), location(to), { recursive });
+  return copy(location(from), location(to), { recursive, signal });
 }
 
 describe("a file", () => {
@@ -182,4 +190,33 @@ it("does not leave the roots", async () => {
   await copied("root/out", "root/link", { access });
   expect(readlinkSync(at("root/link"))).toBe("../secret");
   expect(text("secret")).toBe("secret");
+});
+
+describe("a client that leaves", () => {
+  it("ends the copy of a large file", async () => {
+    // From another file system, because within one the system may copy a file of any size at once.
+    const elsewhere = mkdtempSync("/dev/shm/test-");
+    onTestFinished(() => rmSync(elsewhere, { recursive: true }));
+    const large = join(elsewhere, "large");
+    writeFileSync(large, "");
+    truncateSync(large, 100_000_000);
+    await expect(copied(large, "to", { signal: AbortSignal.abort() })).rejects.toThrow("the client is gone");
+    expect(statSync(at("to")).size).toBeLessThan(100_000_000);
+    expect(openAround(directory)).toEqual([]);
+  });
+
+  it("ends the copy of a tree", async () => {
+    mkdirSync(at("tree/inner"), { recursive: true });
+    await expect(copied("tree", "copy", { recursive: true, signal: AbortSignal.abort() })).rejects.toThrow(
+      "the client is gone",
+    );
+    expect(existsSync(at("copy/inner"))).toBe(false);
+    expect(openAround(directory)).toEqual([]);
+  });
+
+  it("leaves no small file half copied", async () => {
+    writeFileSync(at("from"), "small");
+    await copied("from", "to", { signal: AbortSignal.abort() });
+    expect(text("to")).toBe("small");
+  });
 });

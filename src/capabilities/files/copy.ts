@@ -4,7 +4,7 @@ import { promisify } from "node:util";
 import { libc } from "../../native/libc.ts";
 import { bulkBuffers } from "../bulk-buffers.ts";
 import { createDirectory } from "./directories.ts";
-import { invalidInput } from "./file-error.ts";
+import { invalidInput, throwIfGone } from "./file-error.ts";
 import type { NativePath } from "./native-path.ts";
 import type { Location } from "./location.ts";
 import { fill, notAFile, OPEN_FLAGS } from "./read-file.ts";
@@ -15,11 +15,17 @@ const closeAsync = promisify(close);
 
 const FICLONE = 0x4004_9409;
 
+export interface CopyOptions {
+  readonly recursive: boolean;
+  /** Ends the copy of a tree, or of a large file, which stay incomplete. */
+  readonly signal: AbortSignal;
+}
+
 /** Copies a file, a link as a link, or (on request) a directory with its contents, merging it into an existing one. */
 export async function copy(
   source: Location,
   destination: Location,
-  { recursive }: { recursive: boolean },
+  { recursive, signal }: CopyOptions,
 ): Promise<void> {
   const stat = await source.lstat();
   destination.check({ followSymlinks: true });
@@ -27,7 +33,7 @@ export async function copy(
     if (!recursive) throw invalidInput("fs/copy requires recursive: true when sourcePath is a directory");
     await refuseCopyIntoItself(source, destination);
   }
-  if (!(await copyEntry(source, destination, stat)))
+  if (!(await copyEntry(source, destination, { stat, signal })))
     throw invalidInput("fs/copy only supports regular files, directories, and symlinks");
 }
 
@@ -35,10 +41,14 @@ export async function copy(
  * False for what cannot be copied, such as a pipe; inside a directory it is skipped. Every entry is looked up again,
  * because links in the destination may lead anywhere.
  */
-async function copyEntry(source: Location, destination: Location, stat: Stats): Promise<boolean> {
-  if (stat.isDirectory()) await copyDirectory(source, destination);
+async function copyEntry(
+  source: Location,
+  destination: Location,
+  { stat, signal }: { stat: Stats; signal: AbortSignal },
+): Promise<boolean> {
+  if (stat.isDirectory()) await copyDirectory(source, destination, signal);
   else if (stat.isSymbolicLink()) await copyLink(source, destination);
-  else if (stat.isFile()) await copyFile(source, destination);
+  else if (stat.isFile()) await copyFile(source, destination, signal);
   else return false;
   return true;
 }
@@ -51,12 +61,12 @@ async function copyLink(source: Location, destination: Location): Promise<void> 
   });
 }
 
-async function copyFile(source: Location, destination: Location): Promise<void> {
+async function copyFile(source: Location, destination: Location, signal: AbortSignal): Promise<void> {
   await source.onTarget({ followSymlinks: false }, async (from) => {
     const fd = openSync(from, OPEN_FLAGS);
     try {
       await destination.onTarget({ followSymlinks: true, create: true }, (to) =>
-        copyInto(destination, to, fd, from),
+        copyInto(destination, to, { from: fd, shown: from, signal }),
       );
     } finally {
       await closeAsync(fd);
@@ -64,14 +74,15 @@ async function copyFile(source: Location, destination: Location): Promise<void> 
   });
 }
 
-async function copyDirectory(source: Location, destination: Location): Promise<void> {
+async function copyDirectory(source: Location, destination: Location, signal: AbortSignal): Promise<void> {
   await createDirectory(destination, { recursive: true, followSymlinks: true });
   const names = await source.onTarget({ followSymlinks: false }, (directory) =>
     readdir(directory, { encoding: "buffer" }),
   );
   for (const name of names) {
+    throwIfGone(signal);
     const from = source.child(name);
-    await copyEntry(from, destination.child(name), await from.lstat());
+    await copyEntry(from, destination.child(name), { stat: await from.lstat(), signal });
   }
 }
 
@@ -82,8 +93,7 @@ async function copyDirectory(source: Location, destination: Location): Promise<v
 async function copyInto(
   destination: Location,
   to: NativePath,
-  from: number,
-  shown: NativePath,
+  { from, shown, signal }: { from: number; shown: NativePath; signal: AbortSignal },
 ): Promise<void> {
   const original = fstatSync(from);
   if (!original.isFile()) throw notAFile(shown);
@@ -94,7 +104,7 @@ async function copyInto(
       fchmodSync(fd, original.mode & 0o7777 & ~SET_ID_BITS);
       ftruncateSync(fd);
     }
-    if (!stat.isFile() || libc().cloneFile(fd, FICLONE, from) !== 0) await pour(from, fd);
+    if (!stat.isFile() || libc().cloneFile(fd, FICLONE, from) !== 0) await pour(from, fd, signal);
     const keepsSetId = destination.isTrusted && stat.uid === original.uid && stat.gid === original.gid;
     // Last: the system takes them from a file that is written.
     if (stat.isFile() && keepsSetId && (original.mode & SET_ID_BITS) !== 0)
@@ -106,7 +116,7 @@ async function copyInto(
 }
 
 /** Copies until the end of the file, regardless of its size: files in /proc claim to be empty. */
-async function pour(from: number, to: number): Promise<void> {
+async function pour(from: number, to: number, signal: AbortSignal): Promise<void> {
   const buffer = bulkBuffers.take();
   try {
     for (let position = 0; ; ) {
@@ -115,6 +125,7 @@ async function pour(from: number, to: number): Promise<void> {
         written += (await writeAsync(to, buffer, written, filled - written)).bytesWritten;
       position += filled;
       if (filled < buffer.length) return;
+      throwIfGone(signal);
     }
   } finally {
     bulkBuffers.giveBack(buffer);

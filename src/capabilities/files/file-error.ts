@@ -21,6 +21,11 @@ export function inFiles<T>(work: () => T | Promise<T>): T | Promise<T> {
   }
 }
 
+/** Ends work whose client has gone, or has lost its rights: nobody would learn how it went, or could stop it. */
+export function throwIfGone(signal: AbortSignal): void {
+  if (signal.aborted) throw new CapabilityError("OS_ERROR", "the client is gone");
+}
+
 export function invalidInput(message: string): CapabilityError {
   return new CapabilityError("INVALID_INPUT", message);
 }

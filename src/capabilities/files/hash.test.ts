@@ -3,12 +3,12 @@ import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { openAround, temporaryDirectory } from "../../../test/fixtures/temporary-directory.ts";
+import { wanted } from "../../../test/fixtures/wanted.ts";
 import { type FileHash, hashFile, hashFiles, type HashedRange } from "./hash.ts";
 import { ownLocation } from "./location.ts";
 
 const WHOLE: HashedRange = { offset: 0, length: undefined };
 const SIZES = [0, 10, 65_536, 65_537, 3_000_000];
-const wanted = new AbortController().signal;
 
 let directory: string;
 beforeEach(() => {

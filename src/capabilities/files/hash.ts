@@ -1,12 +1,11 @@
 import { createHash, type Hash } from "node:crypto";
 import { close, closeSync } from "node:fs";
 import { promisify } from "node:util";
-import { CapabilityError } from "../../base/errors.ts";
 import { bulkBuffers } from "../bulk-buffers.ts";
 import { Turns } from "../turns.ts";
 import { WorkLimit } from "../work-limit.ts";
 import { closeOnError } from "./clean-up.ts";
-import { invalidInput } from "./file-error.ts";
+import { invalidInput, throwIfGone } from "./file-error.ts";
 import type { Location } from "./location.ts";
 import { fill, openRegularFile, readSmall, SMALL_FILE_BYTES } from "./read-file.ts";
 
@@ -77,10 +76,6 @@ export async function hashFiles(
     hashes.push(await hashFile(directory.child(name), range, signal).catch(() => undefined));
   }
   return hashes;
-}
-
-function throwIfGone(signal: AbortSignal): void {
-  if (signal.aborted) throw new CapabilityError("OS_ERROR", "the client is gone");
 }
 
 function checkRange({ offset, length }: HashedRange): void {

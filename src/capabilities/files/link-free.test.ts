@@ -3,6 +3,7 @@ import { renameSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { wanted } from "../../../test/fixtures/wanted.ts";
 import { AllowedRoots } from "./allowed-roots.ts";
 import { chmod } from "./chmod.ts";
 import { type FileAccess, freeAccess } from "./file-access.ts";
@@ -14,6 +15,7 @@ import { rename } from "./rename.ts";
 import { writeFile } from "./write-file.ts";
 
 const FOLLOWED = { followSymlinks: true };
+const TREE = { recursive: true, signal: wanted, ...FOLLOWED };
 
 let base: string;
 
@@ -48,7 +50,7 @@ describe.each(ACCESS)("a place without links, with access to %s", (_, access) =>
     chmod: (directory) => chmod(at(`${directory}/f`), 0o600),
     link: (directory) => createLink(at(`${directory}/new`), "f", { replace: false }),
     "replace by a link": (directory) => createLink(at(`${directory}/f`), "x", { replace: true }),
-    remove: (directory) => remove(at(`${directory}/f`), { recursive: true, force: true, ...FOLLOWED }),
+    remove: (directory) => remove(at(`${directory}/f`), { ...TREE, force: true }),
     "rename from": (directory) => rename(at(`${directory}/f`), at("f")),
     "rename to": (directory) => rename(at("d/f"), at(`${directory}/f`)),
   };
@@ -75,7 +77,7 @@ describe.each(ACCESS)("a place without links, with access to %s", (_, access) =>
   it("is removed, renamed and replaced as a link", async () => {
     await rename(at("d/link"), at("d/renamed"));
     createLink(at("d/renamed"), "elsewhere", { replace: true });
-    await remove(at("d/renamed"), { recursive: true, force: false, ...FOLLOWED });
+    await remove(at("d/renamed"), { ...TREE, force: false });
     expect(readdirSync(join(base, "d"))).toEqual(["f"]);
     expect(readFileSync(join(base, "outside/f"), "utf8")).toBe("old");
   });

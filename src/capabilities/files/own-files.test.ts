@@ -3,6 +3,7 @@ import { readlinkSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileS
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { wanted } from "../../../test/fixtures/wanted.ts";
 import { AllowedRoots } from "./allowed-roots.ts";
 import { chmod } from "./chmod.ts";
 import { copy } from "./copy.ts";
@@ -70,28 +71,30 @@ describe("files of the server", () => {
   });
 });
 
+const FILE = { recursive: false, signal: wanted };
+const TREE = { recursive: true, force: true, followSymlinks: true, signal: wanted };
 type Use = (path: (name: string) => Location) => unknown;
 
 const USES: Readonly<Record<string, Use>> = {
   readFile: (path) => readFile(path("table"), { followSymlinks: true }, pieces),
   "readFile without links": (path) => readFile(path("table"), { followSymlinks: false }, pieces),
   "open to read": (path) => new FileHandles().open("1", path("table"), "read"),
-  hash: (path) => hashFile(path("table"), { offset: 0, length: undefined }, new AbortController().signal),
+  hash: (path) => hashFile(path("table"), { offset: 0, length: undefined }, wanted),
   metadata: (path) => readMetadata(path("table"), { followSymlinks: false }),
   writeFile: (path) => writeFile(path("table"), NEW, { followSymlinks: true }),
   "writeFile without links": (path) => writeFile(path("table").withoutLinks(), NEW, { followSymlinks: true }),
   "open to write": (path) => new FileHandles().open("1", path("table"), "replace"),
   chmod: (path) => chmod(path("table"), 0o666),
   "chmod without links": (path) => chmod(path("table").withoutLinks(), 0o666),
-  "copy from": (path) => copy(path("table"), path("copy"), { recursive: false }),
-  "copy to": (path) => copy(path("../f"), path("table"), { recursive: false }),
+  "copy from": (path) => copy(path("table"), path("copy"), FILE),
+  "copy to": (path) => copy(path("../f"), path("table"), FILE),
 };
 /** What a directory of the server's refuses besides. */
 const CHANGES: Readonly<Record<string, Use>> = {
   create: (path) => writeFile(path("new"), NEW, { followSymlinks: false }),
   "create a directory": (path) => createDirectory(path("new"), { recursive: true, followSymlinks: true }),
   link: (path) => createLink(path("new"), "f", { replace: true }),
-  remove: (path) => remove(path("table"), { recursive: true, force: true, followSymlinks: true }),
+  remove: (path) => remove(path("table"), TREE),
   "rename to": (path) => rename(path("../f"), path("table")),
 };
 

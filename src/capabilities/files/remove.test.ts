@@ -2,6 +2,7 @@ import { existsSync, lstatSync, mkdirSync, readdirSync, symlinkSync, writeFileSy
 import { join } from "node:path";
 import { beforeEach, expect, it } from "vitest";
 import { openAround, temporaryDirectory } from "../../../test/fixtures/temporary-directory.ts";
+import { wanted } from "../../../test/fixtures/wanted.ts";
 import { AllowedRoots } from "./allowed-roots.ts";
 import { freeAccess } from "./file-access.ts";
 import { Location } from "./location.ts";
@@ -22,8 +23,14 @@ const at = (name: string): string => join(directory, name);
 
 const removed = (
   name: string,
-  { recursive = false, force = false, followSymlinks = true, access = freeAccess } = {},
-): Promise<void> => remove(new Location(at(name), access), { recursive, force, followSymlinks });
+  {
+    recursive = false,
+    force = false,
+    followSymlinks = true,
+    access = freeAccess,
+    signal = wanted,
+  } = {},
+): Promise<void> => remove(new Location(at(name), access), { recursive, force, followSymlinks, signal });
 
 it("removes a file, a link itself, and an empty directory", async () => {
   for (const name of ["d/f", "d/link", "d/e/f", "d/e"]) await removed(name);
@@ -72,4 +79,15 @@ it("removes no root, and nothing outside", async () => {
   await expect(removed("d/link/kept", { access })).rejects.toThrow("outside the roots");
   await expect(removed("none", { force: true, access })).rejects.toThrow("outside the roots");
   expect(existsSync(at("d/e/f"))).toBe(true);
+});
+
+it("stops when it is no longer wanted, and closes what it has open", async () => {
+  await expect(removed("d", { recursive: true, signal: AbortSignal.abort() })).rejects.toThrow(
+    "the client is gone",
+  );
+  expect(existsSync(at("d/e/f"))).toBe(true);
+  expect(openAround(directory)).toEqual([]);
+  // What takes one step is done.
+  await removed("d/f", { signal: AbortSignal.abort() });
+  expect(existsSync(at("d/f"))).toBe(false);
 });

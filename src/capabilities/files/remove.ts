@@ -2,7 +2,7 @@ import { closeSync, constants, lstatSync, openSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { CapabilityError } from "../../base/errors.ts";
 import { Turns } from "../turns.ts";
-import { fileError } from "./file-error.ts";
+import { fileError, throwIfGone } from "./file-error.ts";
 import { type NativePath, splitPath } from "./native-path.ts";
 import { openDirectoryAt, removeAt, removeNoFollow } from "./no-follow.ts";
 import type { Location } from "./location.ts";
@@ -13,18 +13,20 @@ export interface RemoveOptions {
   /** A missing path is not an error. */
   readonly force: boolean;
   readonly followSymlinks: boolean;
+  /** Ends the removal of a tree, of which the rest stays. */
+  readonly signal: AbortSignal;
 }
 
 /** Links are removed, never followed, including those that appear while a tree is being removed. */
 export async function remove(
   location: Location,
-  { recursive, force, followSymlinks }: RemoveOptions,
+  { recursive, force, followSymlinks, signal }: RemoveOptions,
 ): Promise<void> {
   if (!followSymlinks && recursive)
     throw new CapabilityError("OS_ERROR", "recursive no-follow removal is unsupported");
   try {
     location.checkChange();
-    if (followSymlinks) await location.onEntry((entry) => removeFrom(location, entry, recursive));
+    if (followSymlinks) await location.onEntry((entry) => removeFrom(location, entry, { recursive, signal }));
     else removeNoFollow(location, location.check({ followSymlinks }).path);
   } catch (error) {
     const translated = fileError(error);
@@ -32,7 +34,11 @@ export async function remove(
   }
 }
 
-async function removeFrom(location: Location, path: NativePath, recursive: boolean): Promise<void> {
+async function removeFrom(
+  location: Location,
+  path: NativePath,
+  options: Pick<RemoveOptions, "recursive" | "signal">,
+): Promise<void> {
   // A read-only file system reports EROFS even before it reports that the file is missing.
   lstatSync(path);
   // Nor does a tree reach into another file system: a mount point is never removed.
@@ -40,19 +46,18 @@ async function removeFrom(location: Location, path: NativePath, recursive: boole
   const { directory, name } = splitPath(path);
   const parent = openSync(directory, constants.O_RDONLY | constants.O_DIRECTORY);
   try {
-    await removeTree(parent, name, { recursive, turns: new Turns() });
+    await removeTree(parent, name, { ...options, turns: new Turns() });
   } finally {
     closeSync(parent);
   }
 }
 
-interface Removal {
-  readonly recursive: boolean;
+interface Removal extends Pick<RemoveOptions, "recursive" | "signal"> {
   readonly turns: Turns;
 }
 
 async function removeTree(parent: number, name: NativePath, removal: Removal): Promise<void> {
-  const { recursive, turns } = removal;
+  const { recursive, signal, turns } = removal;
   if (turns.over) await turns.next();
   try {
     removeAt(parent, name);
@@ -60,11 +65,14 @@ async function removeTree(parent: number, name: NativePath, removal: Removal): P
   } catch (error) {
     if (!recursive || !(error instanceof CapabilityError) || error.errno !== "ENOTEMPTY") throw error;
   }
+  throwIfGone(signal);
   const directory = openDirectoryAt(parent, name);
   try {
     // Lists the very directory that was opened, wherever its path leads by now.
-    for (const inner of await readdir(`/proc/self/fd/${directory}`, { encoding: "buffer" }))
+    for (const inner of await readdir(`/proc/self/fd/${directory}`, { encoding: "buffer" })) {
+      throwIfGone(signal);
       await removeTree(directory, inner, removal);
+    }
   } finally {
     closeSync(directory);
   }

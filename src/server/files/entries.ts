@@ -64,13 +64,15 @@ export function entryHandlers(locations: Locations) {
     "fs/copy": (client, { sourcePath, destinationPath, recursive }) => {
       const source = locations.locate(client, { path: sourcePath });
       const destination = locations.locate(client, { path: destinationPath });
-      return inFiles(() => copy(source, destination, { recursive }).then(noResult));
+      const { signal } = client;
+      return inFiles(() => copy(source, destination, { recursive, signal }).then(noResult));
     },
 
     "fs/remove": (client, params) => {
       const location = locations.locate(client, params);
       const { recursive, force } = params;
-      const options = { recursive: recursive ?? true, force: force ?? true, ...linksOf(params) };
+      const { signal } = client;
+      const options = { recursive: recursive ?? true, force: force ?? true, signal, ...linksOf(params) };
       return inFiles(() => remove(location, options).then(noResult));
     },
 
