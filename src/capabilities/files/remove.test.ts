@@ -23,13 +23,7 @@ const at = (name: string): string => join(directory, name);
 
 const removed = (
   name: string,
-  {
-    recursive = false,
-    force = false,
-    followSymlinks = true,
-    access = freeAccess,
-    signal = wanted,
-  } = {},
+  { recursive = false, force = false, followSymlinks = true, access = freeAccess, signal = wanted } = {},
 ): Promise<void> => remove(new Location(at(name), access), { recursive, force, followSymlinks, signal });
 
 it("removes a file, a link itself, and an empty directory", async () => {

@@ -109,20 +109,15 @@ export class UserServers {
   }
 
   #serverOf(account: NumberedAccount | undefined): UserServer {
-    const known = this.#servers.get(account?.uid ?? OWN_USER);
+    const current = account && currentAccount(account);
+    const known = this.#servers.get(current?.uid ?? OWN_USER);
     if (known !== undefined) return known;
     if (this.#isClosed) throw new CapabilityError("OS_ERROR", "the server is closing");
     if (this.#servers.size >= MAX_USERS)
       throw new CapabilityError("LIMIT_REACHED", `clients already run as ${MAX_USERS} users`);
     if (Object.keys(methods).some((method) => this.#requests.of(method).hooks?.veto !== undefined))
       throw new CapabilityError("UNSUPPORTED", "an observer with a veto cannot be asked for another user");
-    // The list of users may have changed since.
-    if (account !== undefined && findAccount(account.name)?.uid !== account.uid)
-      throw new CapabilityError(
-        "NOT_FOUND",
-        `the user ${account.name} is gone or has a different user ID now`,
-      );
-    const server = this.#start(account);
+    const server = this.#start(current);
     this.#servers.set(server.uid, server);
     return server;
   }
@@ -172,4 +167,11 @@ export class UserServers {
     for (const server of this.#servers.values()) sum += count(server);
     return sum;
   }
+}
+
+/** The list of users may have changed since the rights were read, and a server may outlive its user. */
+function currentAccount({ name, uid }: NumberedAccount): NumberedAccount {
+  const current = findAccount(name);
+  if (current?.uid === uid) return current;
+  throw new CapabilityError("NOT_FOUND", `the user ${name} is gone or has a different user ID now`);
 }
