@@ -1,9 +1,21 @@
-import { readFileSync } from "node:fs";
+import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { limitFileSize } from "../../../test/fixtures/file-size-limit.ts";
 import { temporaryDirectory } from "../../../test/fixtures/temporary-directory.ts";
 import { AuditFile } from "./audit-file.ts";
+
+it("does not continue a file that anyone can write to, nor after one", () => {
+  const path = join(temporaryDirectory(), "audit.jsonl");
+  for (const open of [path, `${path}.1`]) {
+    writeFileSync(open, "");
+    chmodSync(open, 0o606);
+    expect(() => AuditFile.open(path)).toThrow(
+      `the audit log ${open} is not safe: anyone can write to it; run: chmod o-w ${open}`,
+    );
+    chmodSync(open, 0o640);
+  }
+});
 
 it("keeps whole lines alone when the disk is full, and continues when it is not", async () => {
   const path = join(temporaryDirectory(), "audit.jsonl");

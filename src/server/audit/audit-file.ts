@@ -23,6 +23,7 @@ const syncData = promisify(fdatasync);
 
 const LINE_FEED = 0x0a;
 const MODE = 0o600;
+const WRITABLE_BY_ANYONE = 0o002;
 /** A FIFO must not block the server before it is refused. */
 const FLAGS = constants.O_RDWR | constants.O_APPEND | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
@@ -220,9 +221,11 @@ function inUse(path: string): CapabilityError {
 
 function openRegular(path: string, flags = 0): number {
   const fd = openSync(path, FLAGS | flags, MODE);
-  if (fstatSync(fd).isFile()) return fd;
+  const stat = fstatSync(fd);
+  if (stat.isFile() && (stat.mode & WRITABLE_BY_ANYONE) === 0) return fd;
   closeSync(fd);
-  throw new CapabilityError("OS_ERROR", `the audit log ${path} is not a regular file`);
+  const why = stat.isFile() ? `safe: anyone can write to it; run: chmod o-w ${path}` : "a regular file";
+  throw new CapabilityError("OS_ERROR", `the audit log ${path} is not ${why}`);
 }
 
 function readTail(fd: number, size: number): Buffer {

@@ -101,6 +101,42 @@ it.each([
     ["curl", "http://h/?a=1&access_token=***&b=2"],
   ],
   [
+    [
+      "sh",
+      "-c",
+      `curl -u ann:s3cret x; curl --user "ann:s3 cret" -sSu'ann:s3cret' --proxy-user=ann:s3cret y`,
+    ],
+    ["sh", "-c", `curl -u ann:*** x; curl --user "ann:*** -sSu'ann:*** --proxy-user=ann:*** y`],
+  ],
+  [
+    ["sh", "-c", `mysql --password "s3cret \\" two" db; mysql\t--password\ts3cret db; x --token s3cret`],
+    ["sh", "-c", "mysql --password *** db; mysql\t--password\t*** db; x --token ***"],
+  ],
+  [
+    ["node", "-e", `fetch(u, {headers: {"Authorization":"Bearer s3cret", 'x-api-key' : 's3cret', "n": 1}})`],
+    ["node", "-e", `fetch(u, {headers: {"Authorization":***, 'x-api-key' : ***, "n": 1}})`],
+  ],
+  [
+    ["python3", "-c", "headers = {'Authorization': f'Bearer s3cret', 'Cookie': cookies}; go()"],
+    ["python3", "-c", "headers = {'Authorization': ***, 'Cookie': ***}; go()"],
+  ],
+  [
+    ["curl", "-d", '{"user":"ann","password":"s3 \\"cret","token":s3cret,"n":1}'],
+    ["curl", "-d", '{"user":"ann","password":***,"token":***,"n":1}'],
+  ],
+  [
+    ["sh", "-c", 'curl -d "{\\"password\\":\\"s3cret\\",\\"n\\":1}"'],
+    ["sh", "-c", 'curl -d "{\\"password\\":***,\\"n\\":1}"'],
+  ],
+  [
+    ["sh", "-c", `TOKEN="a\\"s3cret" b; TOKEN=$'s3 cret' c`],
+    ["sh", "-c", "TOKEN=*** b; TOKEN=*** c"],
+  ],
+  [
+    ["login", "-pghp_0123456789abcdefghijABCDEFGHIJ456789", "x=xglpat-0123456789abcdefghij"],
+    ["login", "***", "x=***"],
+  ],
+  [
     ["gh", "ghp_0123456789abcdefghijABCDEFGHIJ456789"],
     ["gh", "***"],
   ],
@@ -123,6 +159,8 @@ it.each([
 it.each([
   [["make", "CC=gcc", "-j4", "task-manager-with-a-long-name"]],
   [["grep", "-r", "a=b", "https://example.com/path?page=2"]],
+  [["sh", "-c", "sudo -u ann make -j4 --user; docker run -u 0 x; echo 'a: b' \"it's\" --passive x"]],
+  [["jq", '{"name":"a","keys":{"b":1}}', "task-manager-with-a-long-name"]],
   [["java", "-Xrunjdwp:transport=dt_socket", "-cp", "a:b", "a cookie is: sweet"]],
   [["echo", "\ud800 lone", "\u0000\n\u001b[31m"]],
 ])("%j is recorded as it is", (argv) => {

@@ -45,17 +45,49 @@ const SUSPECT = /[:=]|_|sk-|glpat-|xox|A[KS]IA|eyJ|PRIVATE KEY/;
 const SECRET_HEADER =
   /(?:authorization|cookie|api-key|auth-token|access-token|private-token|vault-token|security-token) ?:/gi;
 const WORD = /[\w.-]+/g;
-/** Forms of exec-server, GitHub, GitLab, Slack, OpenAI and AWS, and of JSON Web Tokens. */
-const KNOWN_TOKEN = /^(?:exs_|gh[pousr]_|github_pat_|glpat-|xox[abprs]-|sk-|A[KS]IA|eyJ)/;
+/**
+ * Forms of exec-server, GitHub, GitLab, Slack, OpenAI and AWS, and of JSON Web Tokens. Those that do not occur in other
+ * words may follow an option (`-pghp_…`).
+ */
+const KNOWN_TOKEN = /exs_|gh[pousr]_|github_pat_|glpat-|xox[abprs]-|^(?:sk-|A[KS]IA|eyJ)/;
 const MIN_TOKEN_CHARACTERS = 20;
 
 function redactText(text: string): string {
   if (!SUSPECT.test(text)) return text;
-  const shown = redactUsers(redactAssignments(redactHeaders(text))).replaceAll(WORD, (word) =>
+  const shown = redactUsers(redactAssignments(redactHeaders(redactMembers(text)))).replaceAll(WORD, (word) =>
     word.length >= MIN_TOKEN_CHARACTERS && KNOWN_TOKEN.test(word) ? HIDDEN : word,
   );
   const key = shown.indexOf("PRIVATE KEY-----");
   return key < 0 ? shown : `${shown.slice(0, key)}${HIDDEN}`;
+}
+
+/** The quoted name of a member, as in JSON and most languages; in a script its quotes can be escaped. */
+const MEMBER = /(\\?["'])([\w-]{1,128})\1\s*:\s*/g;
+/** The start of a text in quotes, such as Python's `f"`. */
+const OPENING_QUOTE = /[a-z]?(\\?["'])/iy;
+const MEMBER_END = /[\s,;})\]]/;
+
+/** `"Authorization": "…"`, `'password': …`. */
+function redactMembers(text: string): string {
+  let shown = "";
+  let done = 0;
+  for (const { 0: member, 2: name, index } of text.matchAll(MEMBER)) {
+    if (index < done || !isSecretName(name!)) continue;
+    const value = index + member.length;
+    shown += `${text.slice(done, value)}${HIDDEN}`;
+    OPENING_QUOTE.lastIndex = value;
+    const [opening, quote] = OPENING_QUOTE.exec(text) ?? [];
+    done = quote === undefined ? value : endOfQuoted(text, value + opening!.length, quote);
+    if (quote === undefined) while (done < text.length && !MEMBER_END.test(text[done]!)) done += 1;
+  }
+  return shown + text.slice(done);
+}
+
+/** Behind the quote that ends the text at `start`; a backslash before it is part of the text, unless it is of the quote. */
+function endOfQuoted(text: string, start: number, quote: string): number {
+  for (let end = text.indexOf(quote, start); end >= 0; end = text.indexOf(quote, end + 1))
+    if (quote === "'" || text[end - 1] !== "\\") return end + quote.length;
+  return text.length;
 }
 
 /** Redacts header values, whatever their form: parameters of `Authorization` can be quoted. */
@@ -105,6 +137,25 @@ function redactUsers(text: string): string {
   return [before, ...hidden].join("://");
 }
 
+/** A word of a script, with the quotes in it. */
+const SHELL_WORD = /(?:[^\s'";|&]|'[^']*'?|"(?:\\[^]|[^"\\])*"?)+/g;
+
+/** Options of the commands in a script, whose values can be quoted. */
+function redactScript(text: string): string {
+  if (!/\s/.test(text)) return text;
+  let before: string | undefined;
+  return text.replaceAll(SHELL_WORD, (word) => {
+    const shown = redactValue(word, before);
+    before = word;
+    return shown;
+  });
+}
+
+/** An argument, or a word of a script, which can be the value of an option before it. */
+function redactValue(argument: string, before: string | undefined): string {
+  return before !== undefined && isSecretOption(before) ? HIDDEN : redactLogin(argument, before);
+}
+
 /** `-u user:password`, as curl takes it: the option may be the argument before, and follow others without a value. */
 const USER_OPTION = /^(?:-[fgikLnsSv]*[uU]|--user|--proxy-user)$/;
 const USER_ARGUMENT = /^(?:-[fgikLnsSv]*[uU]|--user=|--proxy-user=)/;
@@ -125,12 +176,11 @@ function redactAssignments(text: string): string {
   for (let equals = text.indexOf("="); equals >= 0; equals = text.indexOf("=", equals + 1)) {
     if (equals < done) continue;
     if (!isSecretName(text.slice(startOfName(text, equals, done), equals))) continue;
-    const quote = text[equals + 1];
     let end = equals + 1;
-    if (quote === "'" || quote === '"') {
-      const closing = text.indexOf(quote, end + 1);
-      end = closing === -1 ? text.length : closing + 1;
-    } else while (end < text.length && !VALUE_END.test(text[end]!)) end += 1;
+    if (text[end] === "$" && text[end + 1] === "'") end += 1;
+    const quote = text[end];
+    if (quote === "'" || quote === '"') end = endOfQuoted(text, end + 1, quote);
+    else while (end < text.length && !VALUE_END.test(text[end]!)) end += 1;
     shown += `${text.slice(done, equals + 1)}${HIDDEN}`;
     done = end;
   }
@@ -148,10 +198,7 @@ export function redactArgv(argv: readonly string[]): {
   for (const argument of argv) {
     if (left <= 0) break;
     // Cut first, so that the patterns have a bounded text. A secret that is cut is still found by its beginning.
-    const text =
-      before !== undefined && isSecretOption(before)
-        ? HIDDEN
-        : redactText(redactLogin(redactOption(cut(argument, left)), before));
+    const text = redactText(redactScript(redactValue(redactOption(cut(argument, left)), before)));
     before = argument;
     shown.push(text);
     left -= text.length + 3;
