@@ -116,6 +116,10 @@ export function parseExpiry(text: string, now: number = Date.now()): Date {
 }
 
 function momentOf(text: string): number {
+  const day = text.slice(0, "2027-01-31".length);
+  const midnight = Date.parse(day);
+  // February 30 would be March 2.
+  if (Number.isNaN(midnight) || !new Date(midnight).toISOString().startsWith(day)) return NaN;
   const isDay = !text.includes("T") && !text.includes("t");
   return Date.parse(isDay || HAS_ZONE.test(text) ? text : `${text}Z`);
 }
