@@ -126,13 +126,18 @@ describe.runIf(process.getuid?.() === 0)("a server that runs things as another u
     }
   });
 
-  it("does not let its own processes in on loopback", async () => {
-    await using server = await serve({ runAs: "games", environment: {} });
+  it.each([
+    ["does not let its own processes in on loopback", false, undefined, "403"],
+    ["lets them in, if local users may connect", true, undefined, "101"],
+    ["but not from a sandbox", true, { network: true }, "403"],
+  ])("%s", async (_, allowLocalUsers, sandbox, status) => {
+    await using server = await serve({ runAs: "games", environment: {}, allowLocalUsers });
     await using host = await connect(server.url);
     const script = `exec 3<>/dev/tcp/127.0.0.1/${new URL(server.url).port}
 printf 'GET / HTTP/1.1\\r\\nHost: localhost\\r\\nConnection: Upgrade\\r\\nUpgrade: websocket\\r\\nSec-WebSocket-Version: 13\\r\\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\\r\\n\\r\\n' >&3
 head -1 <&3`;
-    expect((await host.run(["bash", "-c", script])).stdout).toContain("403");
+    const options = { cwd: "/", ...(sandbox && { sandbox }) };
+    expect((await host.run(["bash", "-c", script], options)).stdout).toContain(status);
   });
 
   it("connects to others as that user", async () => {

@@ -109,6 +109,30 @@ describe.each([
   });
 });
 
+describe.runIf(process.geteuid?.() === 0)("a connection of another user", () => {
+  const NOBODY = 65_534;
+
+  it.each([
+    ["outside", [], true],
+    ["in a sandbox", ["unshare", "--user", "--map-root-user", "--pid", "--fork"], false],
+  ])("that is held %s", async (_, prefix, isOutside) => {
+    kernel.answers = true;
+    const server = createServer().listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    const script = `require("net").connect(${port}, "127.0.0.1").on("close", () => process.exit())`;
+    const [program = "", ...args] = [...prefix, process.execPath, "-e", script];
+    const child = spawn(program, args, { uid: NOBODY, gid: NOBODY, cwd: "/", stdio: "ignore" });
+    const [accepted] = (await once(server, "connection")) as [Socket];
+    // Who is not of this server can have no sandbox of its.
+    expect(await isHeldOutside(ends(accepted))).toBe(true);
+    expect(await isHeldOutside(ends(accepted), new Set([0, NOBODY]))).toBe(isOutside);
+    accepted.destroy();
+    server.close();
+    await once(child, "exit");
+  });
+});
+
 it("one socket is found without a look at all others, and is none of those that listen", async () => {
   kernel.answers = true;
   const { accepted, end } = await connection();

@@ -12,15 +12,17 @@ const USER = 7;
 const INODE = 9;
 
 /**
- * Whether a process in this server's own process namespace, or another user's, holds the other end of a connection from
- * this machine. False for a peer that has already closed its end, or hides it: what it sent could still be read. Always
- * true for connections from other machines.
+ * Whether a process in this server's own process namespace holds the other end of a connection from this machine, or one
+ * of a user none of whose processes this server has started. False for a peer that has already closed its end, or hides
+ * it: what it sent could still be read. Always true for connections from other machines.
  */
-export async function isHeldOutside(ends: ConnectionEnds): Promise<boolean> {
+export async function isHeldOutside(
+  ends: ConnectionEnds,
+  users: ReadonlySet<number | undefined> = new Set([process.geteuid?.()]),
+): Promise<boolean> {
   if (!isOwnAddress(ends.remoteAddress)) return true;
   const sockets = findSockets(ends);
-  const user = process.geteuid?.();
-  if (sockets.some((socket) => socket.user !== user)) return true;
+  if (sockets.some(({ user }) => !users.has(user))) return true;
   const links = new Set(sockets.map(({ inode }) => `socket:[${inode}]`));
   if (links.size === 0) return false;
   const own = namespaceOf("self");

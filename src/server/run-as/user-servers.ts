@@ -32,6 +32,8 @@ export class UserServers {
   readonly #observer: ServerObserver | undefined;
   #knownRequests: RequestObservers | undefined;
   readonly #servers = new Map<number, UserServer>();
+  /** The user of this program, and everyone who has had a server. */
+  readonly #known = new Set([process.geteuid?.()]);
   /** Servers that are ending. */
   readonly #ending = new Set<Promise<void>>();
   #auditTimer: NodeJS.Timeout | undefined;
@@ -82,6 +84,11 @@ export class UserServers {
     return Array.from(this.#servers.values()).flatMap(({ pid }) => pid ?? []);
   }
 
+  /** The users whose processes may have been started here: what an ended server ran can take a moment to end. */
+  get known(): ReadonlySet<number | undefined> {
+    return this.#known;
+  }
+
   /** Serves a client as that user; without one, by the keeper. It is sent away if that is not possible. */
   accept(transport: Transport, account: NumberedAccount | undefined, client: AdmittedClient): void {
     try {
@@ -119,6 +126,7 @@ export class UserServers {
       throw new CapabilityError("UNSUPPORTED", "an observer with a veto cannot be asked for another user");
     const server = this.#start(current);
     this.#servers.set(server.uid, server);
+    this.#known.add(server.uid);
     return server;
   }
 

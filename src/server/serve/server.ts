@@ -152,7 +152,9 @@ class ExecServer implements ObservedServer {
     const { sandbox, users } = this.#core;
     // It is unknown what the users' servers run, only whether there are any.
     if (!sandbox.usesNetwork && !users.isRunning) return undefined;
-    return isHeldOutside(ends).then((outside) => (outside ? undefined : this.#refuseSandboxed({ ...ends })));
+    return isHeldOutside(ends, users.known).then((outside) =>
+      outside ? undefined : this.#refuseSandboxed({ ...ends }),
+    );
   }
 
   excludeUnix(descriptor: number): string | undefined {

@@ -61,7 +61,17 @@ it("a token ends after a time, or at a moment", () => {
   expect(ends("2027-01-31")).toBe("2027-01-31T00:00:00.000Z");
   expect(ends("2027-01-31T12:30")).toBe("2027-01-31T12:30:00.000Z");
   expect(ends("2027-01-31T12:30:15+02:00")).toBe("2027-01-31T10:30:15.000Z");
-  for (const text of ["", "30", "soon", "2027-02-30T99:00Z", "2027-13-01", "2027-02-30", "2027-02-29T00:00Z", "9999999d", "1e3d"])
+  for (const text of [
+    "",
+    "30",
+    "soon",
+    "2027-02-30T99:00Z",
+    "2027-13-01",
+    "2027-02-30",
+    "2027-02-29T00:00Z",
+    "9999999d",
+    "1e3d",
+  ])
     expect(() => parseExpiry(text, now), text).toThrow("Expected a time");
   for (const text of ["0s", "2025-12-31"])
     expect(() => parseExpiry(text, now), text).toThrow("That time has passed");
