@@ -51,6 +51,7 @@ const ISOLATED = [
   "src/rpc/{encode-request,pending-requests}.test.ts",
   "src/server/access/{credential,token-comparison,token-table}.test.ts",
   "src/server/audit/{audit-log,audit-sync,refusal-lines,tallies}.test.ts",
+  "src/server/run-as/user-servers.test.ts",
   "src/server/serve/{deprecation,occupancy,serve}.test.ts",
   "src/server/sessions/{process-table,session-registry,wait-for-process}.test.ts",
   "test/pins/loaded-late.test.ts",
