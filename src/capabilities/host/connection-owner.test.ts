@@ -121,7 +121,7 @@ describe.runIf(process.geteuid?.() === 0)("a connection of another user", () => 
     await once(server, "listening");
     const { port } = server.address() as AddressInfo;
     const script = `require("net").connect(${port}, "127.0.0.1").on("close", () => process.exit())`;
-    const [program = "", ...args] = [...prefix, process.execPath, "-e", script];
+    const [program, ...args] = [...prefix, process.execPath, "-e", script];
     const child = spawn(program, args, { uid: NOBODY, gid: NOBODY, cwd: "/", stdio: "ignore" });
     const [accepted] = (await once(server, "connection")) as [Socket];
     // Who is not of this server can have no sandbox of its.

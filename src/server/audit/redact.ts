@@ -61,19 +61,17 @@ function redactText(text: string): string {
   return key < 0 ? shown : `${shown.slice(0, key)}${HIDDEN}`;
 }
 
-/** The quoted name of a member, as in JSON and most languages; in a script its quotes can be escaped. */
-const MEMBER = /(\\?["'])([\w-]{1,128})\1\s*:\s*/g;
 /** The start of a text in quotes, such as Python's `f"`. */
 const OPENING_QUOTE = /[a-z]?(\\?["'])/iy;
 const MEMBER_END = /[\s,;})\]]/;
 
-/** `"Authorization": "…"`, `'password': …`. */
+/** `"Authorization": "…"`, `'password' : …`, as in JSON and most languages. In a script, quotes can be escaped. */
 function redactMembers(text: string): string {
   let shown = "";
   let done = 0;
-  for (const { 0: member, 2: name, index } of text.matchAll(MEMBER)) {
-    if (index < done || !isSecretName(name!)) continue;
-    const value = index + member.length;
+  for (let colon = text.indexOf(":"); colon >= 0; colon = text.indexOf(":", colon + 1)) {
+    if (colon < done || !isSecretName(quotedNameBefore(text, colon))) continue;
+    const value = text[colon + 1] === " " ? colon + 2 : colon + 1;
     shown += `${text.slice(done, value)}${HIDDEN}`;
     OPENING_QUOTE.lastIndex = value;
     const [opening, quote] = OPENING_QUOTE.exec(text) ?? [];
@@ -81,6 +79,15 @@ function redactMembers(text: string): string {
     if (quote === undefined) while (done < text.length && !MEMBER_END.test(text[done]!)) done += 1;
   }
   return shown + text.slice(done);
+}
+
+/** Empty if there is none. */
+function quotedNameBefore(text: string, colon: number): string {
+  let end = text[colon - 1] === " " ? colon - 2 : colon - 1;
+  const quote = text[end];
+  if (text[end - 1] === "\\") end -= 1;
+  const start = startOfName(text, end);
+  return (quote === '"' || quote === "'") && text[start - 1] === quote ? text.slice(start, end) : "";
 }
 
 /** Behind the quote that ends the text at `start`; a backslash before it is part of the text, unless it is of the quote. */
