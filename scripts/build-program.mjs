@@ -108,5 +108,8 @@ export async function mapProgram(version) {
 export const buildUserServer = (version) =>
   bundle("src/cli/launcher/user-server.ts", programOptions(version));
 
+/** dist/spool-thread.js, likewise. */
+export const buildSpoolThread = () => bundle("src/cli/launcher/spool-thread.ts");
+
 /** dist/client.js, likewise. */
 export const buildClient = (version) => bundle("src/cli/client/main.ts", programOptions(version));

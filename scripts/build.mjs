@@ -9,6 +9,7 @@ import {
   buildSandboxHelper,
   buildLauncher,
   buildProgram,
+  buildSpoolThread,
   buildUserServer,
 } from "./build-program.mjs";
 import { buildParts } from "./parts.mjs";
@@ -27,6 +28,7 @@ writeFileSync("dist/cli.js", launcher.text, { mode: 0o755 });
 const programs = {
   "dist/sandbox-helper.js": await buildSandboxHelper(),
   "dist/user-server.js": await buildUserServer(version),
+  "dist/spool-thread.js": await buildSpoolThread(),
   "dist/program.js": await buildProgram(version),
   "dist/client.js": await buildClient(version),
 };

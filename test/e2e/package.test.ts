@@ -57,6 +57,7 @@ test("holds the built library, the program, docs and examples, and nothing that 
     "dist/program.js",
     "dist/client.js",
     "dist/sandbox-helper.js",
+    "dist/spool-thread.js",
     "dist/user-server.js",
     "dist/lib/client/index.js",
     "dist/lib/client/browser.d.ts",

@@ -112,6 +112,7 @@ describe("a process", () => {
       report: { cpuTimeMs },
       sandboxDenied: false,
       closed: true,
+      exitSeq: 3,
     });
     expect(process.chunksAfter(1, 100).map(({ seq, stream }) => [seq, stream])).toEqual([[2, "stderr"]]);
     expect(process.event(3)).toMatchObject({ kind: "exited", exitCode: 3 });

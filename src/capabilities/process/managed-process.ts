@@ -16,6 +16,7 @@ import { ENDED_FAMILY, type ProcessFamily } from "./ending/process-family.ts";
 import type { MachineUsage, Usage } from "./usage/machine-usage.ts";
 import type { ExitStatus } from "../../native/reaper.ts";
 import { looksDenied } from "./sandbox-denied.ts";
+import type { ProcessSpool } from "./output/spool/spool.ts";
 import { type Screen, TerminalScreen } from "./output/screen/terminal-screen.ts";
 
 /** How long to wait for an ended process's output before its exit is reported. */
@@ -50,7 +51,9 @@ export interface ProcessOptions {
   readonly sandboxed?: boolean;
   /** Follows the terminal's screen from the start, so that it is right whatever was evicted. */
   readonly followScreen?: boolean;
-  /** Called once, when the first output is evicted. */
+  /** Keeps on disk what memory is not enough for. */
+  readonly spool?: ProcessSpool;
+  /** Called once, when the first output is evicted from memory. */
   readonly evicted?: () => void;
 }
 
@@ -66,6 +69,8 @@ export interface ProcessState {
   readonly report: ExitReport | undefined;
   readonly sandboxDenied: boolean;
   readonly closed: boolean;
+  /** Number of the event `exited`. */
+  readonly exitSeq: number | undefined;
 }
 
 /**
@@ -76,6 +81,8 @@ export class ManagedProcess {
   readonly pid: number;
   #family: ProcessFamily;
   readonly #log: OutputLog;
+  /** Holds the whole output, as far as its limits allow. */
+  readonly spool: ProcessSpool | undefined;
   /** Undefined if the process was started without its own stdin. */
   readonly input: InputWriter | undefined;
   /** Undefined if the process does not run on a terminal. */
@@ -91,6 +98,7 @@ export class ManagedProcess {
   /** Kept until it is reported. */
   #status: ExitStatus | undefined;
   #exit: Exit | undefined;
+  #exitSeq: number | undefined;
   /** Sender of each signal. */
   #senders: Map<string, Killer> | undefined;
   #timedOut = false;
@@ -108,6 +116,8 @@ export class ManagedProcess {
     this.input = parts.input;
     this.terminal = parts.terminal;
     this.#log = new OutputLog(limits, options.evicted);
+    this.spool = options.spool;
+    this.spool?.follow(this);
     this.#closeOnExit = options.closeOnExit ?? false;
     this.#sandboxed = options.sandboxed ?? false;
     if (options.timeoutMs !== undefined)
@@ -115,8 +125,11 @@ export class ManagedProcess {
     this.#openOutputs = parts.outputs.map(({ end }) => end);
     this.#sources = parts.outputs.map(({ stream, end, open }) =>
       open({
-        data: (bytes) =>
-          this.#emit({ kind: "output", seq: this.#log.appendOutput(stream, bytes), stream, bytes }),
+        data: (bytes) => {
+          const seq = this.#log.appendOutput(stream, bytes);
+          this.spool?.add(seq, stream, bytes);
+          this.#emit({ kind: "output", seq, stream, bytes });
+        },
         end: () => this.#outputEnded(end),
       }),
     );
@@ -130,10 +143,11 @@ export class ManagedProcess {
       report: this.#exit?.report,
       sandboxDenied: this.#exit?.sandboxDenied ?? false,
       closed: this.#closed,
+      exitSeq: this.#exitSeq,
     };
   }
 
-  /** The oldest retained event, or the next one. */
+  /** The oldest event in memory, or the next one. */
   get firstSeq(): number {
     return this.#log.firstSeq;
   }
@@ -153,6 +167,11 @@ export class ManagedProcess {
   /** See `OutputLog.timesFrom`. */
   timesFrom(seq: number, maxCount: number): { firstSeq: number; timesMs: number[] } {
     return this.#log.timesFrom(seq, maxCount);
+  }
+
+  /** See `OutputLog.since`. */
+  since(timeMs: number): number | undefined {
+    return this.#log.since(timeMs);
   }
 
   /** See `OutputLog.snapshot`. */
@@ -324,7 +343,8 @@ export class ManagedProcess {
     this.#exit = { exitCode, report, sandboxDenied };
     this.#status = undefined;
     clearTimeout(this.#settleTimer);
-    this.#emit({ kind: "exited", seq: this.#log.appendExited(this.#exit), ...this.#exit });
+    this.#exitSeq = this.#log.appendExited(this.#exit);
+    this.#emit({ kind: "exited", seq: this.#exitSeq, ...this.#exit });
   }
 
   #emit(event: ProcessEvent): void {

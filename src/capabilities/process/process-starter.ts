@@ -249,7 +249,8 @@ export class ProcessStarter {
       managed = new ManagedProcess(
         { pid, family: sandboxed ? sandboxedFamily(pid, family) : family, ...streams },
         this.#limits,
-        { ...request, sandboxed, evicted },
+        // What is on disk as well is not lost.
+        { ...request, sandboxed, ...(request.spool === undefined ? { evicted } : {}) },
       );
     } catch (error) {
       // It is running, and nothing else would ever end it.

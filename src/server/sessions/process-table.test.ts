@@ -20,6 +20,9 @@ class FakeProcess {
   /** Nothing that it started is left. */
   gone = false;
   disposed = 0;
+  /** Times that its output was removed from the disk. */
+  removals = 0;
+  readonly spool = { remove: () => void (this.removals += 1) };
 
   listen(listener: Listener): void {
     this.#listeners.push(listener);
@@ -384,4 +387,19 @@ it("beyond maxHeard, the process whose end has been known for longest is forgott
   ]);
   running.close();
   expect([...table].map(([id]) => id)).toEqual(["c", "d"]);
+});
+
+it("removes the output of a process from the disk when it is forgotten, and with everything else", async () => {
+  const { table, start } = create(0);
+  const processes = [await start("a"), await start("b"), await start("c")];
+  processes[0]!.close();
+  processes[1]!.close();
+  const removals = (): number[] => processes.map((process) => process.removals);
+  expect(removals()).toEqual([0, 0, 0]);
+  table.forget("a");
+  expect(removals()).toEqual([1, 0, 0]);
+  vi.advanceTimersByTime(RETENTION_MS + 1);
+  expect(removals()).toEqual([1, 1, 0]);
+  await table.killAll();
+  expect(removals()).toEqual([1, 1, 1]);
 });

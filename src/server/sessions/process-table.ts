@@ -168,6 +168,7 @@ export class ProcessTable {
     this.#lingering.clear();
     clearTimeout(this.#forgetTimer);
     await Promise.all(ends);
+    for (const { process } of this.#entries.values()) process.spool?.remove();
     this.#entries.clear();
     this.#keys.clear();
     this.#unheard.clear();
@@ -304,6 +305,7 @@ export class ProcessTable {
 
   #forget(entry: ProcessEntry, { slot, key }: ClosedProcess, cause: ForgetCause): void {
     if (!entry.process.gone) this.#lingering.add(entry.process);
+    entry.process.spool?.remove();
     this.#closed.delete(entry);
     this.#entries.delete(entry.id);
     this.#free(slot);

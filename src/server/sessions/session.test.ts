@@ -31,7 +31,14 @@ function createGuest(): { guest: Attachment; forget(): void; readonly listeners:
   let known = true;
   let listeners = 0;
   const process: Partial<ManagedProcess> = {
-    state: { nextSeq: 1, exitCode: undefined, report: undefined, sandboxDenied: false, closed: false },
+    state: {
+      nextSeq: 1,
+      exitCode: undefined,
+      report: undefined,
+      sandboxDenied: false,
+      closed: false,
+      exitSeq: undefined,
+    },
     listen: () => {
       listeners += 1;
       return () => {

@@ -204,6 +204,13 @@ export class OutputLog {
     return { firstSeq, timesMs };
   }
 
+  /** Number of the event after the last one that is older; undefined if none is retained that is older. */
+  since(timeMs: number): number | undefined {
+    for (let seq = this.#nextSeq - 1; seq >= this.firstSeq; seq -= 1)
+      if (this.#entry(seq)!.atMs < timeMs) return seq + 1;
+    return undefined;
+  }
+
   #addRecord(stream: StreamName): StreamRecord {
     const record: StreamRecord = { stream, totalBytes: 0, retainedBytes: 0, evicted: undefined };
     this.#records = this.#records.concat(record);
