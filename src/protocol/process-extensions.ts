@@ -219,16 +219,22 @@ export const processExtensionMethods = {
     }),
   }),
   "process/times": followMethod({
-    doc: "Returns when the server received each retained event of a process, by its own clock, starting with `firstSeq`.",
+    doc: "Returns when the server received each retained event of a process, by its own clock, starting with `firstSeq`; on a durable server also of events that are only on disk.",
+    extensionParams: ["ageMs"],
     params: () => ({
       processId: ProcessId(),
       fromSeq: optional(Seq()).describe("First event. Default: the oldest that is retained"),
+      ageMs: optional(Unsigned()).describe(
+        "Instead of `fromSeq`: begin after the last event that is older than this, by the server's clock",
+      ),
     }),
     result: () => ({
       firstSeq: Seq().describe("Event of the first time; later than `fromSeq` if that was evicted"),
       timesMs: z
         .array(z.number().int())
-        .describe("Milliseconds since the epoch; up to 16384, so ask again if there are more events"),
+        .describe(
+          "Milliseconds since the epoch; up to 16384, or until an event is missing, so ask again if there are more events",
+        ),
     }),
   }),
   "process/snapshot": followMethod({

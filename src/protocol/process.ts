@@ -154,6 +154,9 @@ export const ProcessStart = object(() => ({
   keep: optional(Keep()).describe(
     "Keep the process when its session ends: it belongs to the server, under this name. The starting session controls it as if it had attached to it with `control`. A name in use is refused with `ALREADY_EXISTS`",
   ),
+  spool: optional(z.boolean()).describe(
+    "Keep the whole output on the server's disk, up to its limits, so that `process/read` with `spooled` returns it. Only a durable server can. Default: for kept processes, if the server can",
+  ),
   sandbox: optional(SandboxContext()),
   enforceManagedNetwork: z.boolean().optional(),
   managedNetwork: optional(
@@ -184,6 +187,9 @@ export const ProcessRead = object(() => ({
     "Stop before a chunk that would exceed this total; the first chunk is always returned",
   ),
   waitMs: optional(Unsigned()).describe("How long to wait for new events"),
+  spooled: flag(
+    "Also return output that is only on the server's disk. Then an answer has about a megabyte at most, and says with `more` that it ends before the newest event",
+  ),
 }));
 export type ProcessRead = Infer<typeof ProcessRead>;
 
@@ -196,6 +202,17 @@ export const ReadResult = object(() => ({
   failure: z.string().nullable().describe("Always null from a server"),
   sandboxDenied: z.boolean(),
   exit: exit(),
+  more: extensionField(
+    z
+      .literal(true)
+      .optional()
+      .describe(
+        "Where `spooled` was requested: there are later events, so read again after those before `nextSeq`. `exited` and `closed` tell of the events before it",
+      ),
+  ),
+  exitSeq: extensionField(
+    Seq().optional().describe("Where `spooled` was requested: number of the exit, if `exited`"),
+  ),
 }));
 export type ReadResult = Infer<typeof ReadResult>;
 
@@ -226,6 +243,7 @@ export const processMethods = {
       "limits",
       "contain",
       "keep",
+      "spool",
     ],
     ordered: "processId",
     params: ProcessStart,
@@ -248,6 +266,7 @@ export const processMethods = {
     right: "follow",
     lost: "repeat",
     answers: { promptlyUnless: "waitMs" },
+    extensionParams: ["spooled"],
     ordered: "processId",
     overtakes: "always",
     params: ProcessRead,

@@ -76,6 +76,7 @@ const EXTENSION_FIELDS = [
   "process/start.timeoutMs",
   "process/terminate.mode",
   "process/terminate.timeoutMs",
+  "process/times.ageMs",
 ];
 
 verifies("extensions:announced", async ({ peer, target, transport }) => {

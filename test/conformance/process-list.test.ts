@@ -12,6 +12,11 @@ function list(peer: RawPeer, params: Record<string, unknown> = {}) {
   return peer.request("process/list", params);
 }
 
+/** The clock of this machine, which is the server's. */
+async function waitFor(isTrue: () => boolean): Promise<void> {
+  while (!isTrue()) await new Promise((resolve) => setImmediate(resolve));
+}
+
 function snapshot(peer: RawPeer, processId: string, options: Record<string, unknown> = {}) {
   return peer.request("process/snapshot", { processId, ...options });
 }
@@ -49,6 +54,22 @@ verifies("process.times:from", async ({ peer }) => {
     timesMs: [],
   });
   await expectError(connection.request("process/times", { processId: "nope" }), -32600);
+});
+
+verifies("process.times:age", async ({ peer }) => {
+  const connection = await peer();
+  await run(connection, "p", shell("echo one"));
+  const { timesMs } = await connection.request("process/times", { processId: "p" });
+  const all = timesMs as number[];
+  expect(await connection.request("process/times", { processId: "p", ageMs: 3_600_000 })).toEqual({
+    firstSeq: 1,
+    timesMs: all,
+  });
+  await waitFor(() => Date.now() > all.at(-1)!);
+  expect(await connection.request("process/times", { processId: "p", ageMs: 0 })).toEqual({
+    firstSeq: all.length + 1,
+    timesMs: [],
+  });
 });
 
 verifies("process.list:session", async ({ peer }) =>

@@ -267,3 +267,27 @@ verifies("process.read:wait-timeout", async ({ peer }) => {
   expect(tookMs).toBeGreaterThanOrEqual(SHORT_WAIT_MS - 5);
   expect(arrivedEvents(connection, "p")).toHaveLength(1);
 });
+
+verifies("process.read:parts", async ({ peer }) => {
+  const connection = await peer();
+  await runChunks(connection, "p", ["one", "two", "three"]);
+  const part = (afterSeq: number) =>
+    connection.request("process/read", { processId: "p", afterSeq, maxBytes: 1, spooled: true });
+  for (const [index, text] of ["one", "two"].entries()) {
+    const result = await part(index);
+    expect(textsOf(result as never)).toEqual([text]);
+    expect(result).toMatchObject({ nextSeq: index + 2, more: true, exited: false, closed: false });
+    expect(result).not.toHaveProperty("exitSeq");
+  }
+  const rest = await part(2);
+  expect(textsOf(rest as never)).toEqual(["three"]);
+  expect(rest).toMatchObject({ nextSeq: 6, exited: true, exitCode: 0, exitSeq: 4, closed: true });
+  expect(rest).not.toHaveProperty("more");
+});
+
+verifies("process.start:spool", async ({ peer }) => {
+  const connection = await peer();
+  const refused = connection.request("process/start", start("p", shell("true"), { spool: true }));
+  await expectError(refused, -32600, /it is not durable/);
+  await run(connection, "p", shell("true"), { spool: false });
+});

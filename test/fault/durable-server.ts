@@ -18,21 +18,29 @@ interface Ended {
 /** A durable server with one address and one directory, however often it is started. */
 export class DurableServer implements AsyncDisposable {
   readonly url: string;
-  readonly home = mkdtempSync("/var/tmp/durable-");
-  readonly directory = join(this.home, "d");
-  readonly audit = join(this.home, "audit.jsonl");
+  readonly home: string;
+  readonly directory: string;
+  readonly audit: string;
   readonly #args: readonly string[];
   #child: ChildProcess | undefined;
   #said = "";
   #isDisposed = false;
 
-  private constructor(port: number, args: readonly string[]) {
+  private constructor(port: number, args: readonly string[], parent: string) {
     this.url = `ws://127.0.0.1:${port}`;
     this.#args = args;
+    this.home = mkdtempSync(join(parent, "durable-"));
+    this.directory = join(this.home, "d");
+    this.audit = join(this.home, "audit.jsonl");
   }
 
-  static async start(...args: readonly string[]): Promise<DurableServer> {
-    const server = new DurableServer(await freePort(), args);
+  static start(...args: readonly string[]): Promise<DurableServer> {
+    return DurableServer.startBelow("/var/tmp", ...args);
+  }
+
+  /** The same with all its files below another directory. */
+  static async startBelow(parent: string, ...args: readonly string[]): Promise<DurableServer> {
+    const server = new DurableServer(await freePort(), args, parent);
     try {
       await server.start();
       return server;

@@ -107,6 +107,8 @@ export const methodFacts: Readonly<Record<MethodName, MethodFacts>> = {
       failure: ["nullable", "string"],
       sandboxDenied: "boolean",
       "exit?": exit,
+      "more?": "true",
+      "exitSeq?": "seq",
     },
   },
   "process/write": {

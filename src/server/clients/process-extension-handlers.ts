@@ -2,6 +2,7 @@ import { encodeBase64 } from "../../base/base64.ts";
 import { readListeningSockets } from "../../capabilities/host/listening-sockets.ts";
 import type { ManagedProcess } from "../../capabilities/process/managed-process.ts";
 import { EDGE_BYTES, type StreamName } from "../../capabilities/process/output/output-log.ts";
+import type { ProcessSpool } from "../../capabilities/process/output/spool/spool.ts";
 import type { Screen } from "../../capabilities/process/output/screen/terminal-screen.ts";
 import { type MachineUsage, Meter, usageMeter } from "../../capabilities/process/usage/machine-usage.ts";
 import { ERRNO, osError } from "../../native/os-error.ts";
@@ -95,10 +96,13 @@ export function processExtensionHandlers({ sessions, kept, allowServerScope }: P
     "process/ports": (client) =>
       new DeferredAnswer(portsOf(client)().then((ports) => new LazyAnswer(() => ({ ports })))),
 
-    "process/times": (client, { processId, fromSeq }) =>
-      whenStarted(client.session, processId, () =>
-        visible(client, processId).process.timesFrom(fromSeq ?? 1, MAX_TIMES),
-      ),
+    "process/times": (client, params) =>
+      whenStarted(client.session, params.processId, () => {
+        const { process } = visible(client, params.processId);
+        return process.spool === undefined
+          ? process.timesFrom(firstRequested(process, params) ?? 1, MAX_TIMES)
+          : new DeferredAnswer(spooledTimes(process, process.spool, params));
+      }),
 
     "process/snapshot": (client, params) =>
       whenStarted(client.session, params.processId, () => {
@@ -115,6 +119,28 @@ export function processExtensionHandlers({ sessions, kept, allowServerScope }: P
         );
       }),
   } satisfies Handlers<ClientConnection>;
+}
+
+/** Undefined for an event that is no longer in memory. */
+function firstRequested(
+  process: ManagedProcess,
+  { fromSeq, ageMs }: Params<"process/times">,
+): number | undefined {
+  return typeof ageMs === "number" ? process.since(Date.now() - ageMs) : (fromSeq ?? 1);
+}
+
+async function spooledTimes(
+  process: ManagedProcess,
+  spool: ProcessSpool,
+  params: Params<"process/times">,
+): Promise<Result<"process/times">> {
+  const fromSeq =
+    firstRequested(process, params) ?? (await spool.since(Date.now() - (params.ageMs ?? 0))) ?? 1;
+  if (fromSeq < process.firstSeq) {
+    const { firstSeq, timesMs } = await spool.times(fromSeq, process.firstSeq, MAX_TIMES);
+    if (timesMs.length > 0) return { firstSeq, timesMs: [...timesMs] };
+  }
+  return process.timesFrom(fromSeq, MAX_TIMES);
 }
 
 function snapshot(process: ManagedProcess, { stream, maxBytes }: Params<"process/snapshot">) {

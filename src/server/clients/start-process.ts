@@ -3,6 +3,7 @@ import { codeOnWire } from "../../base/error-codes.ts";
 import { CapabilityError, RpcError } from "../../base/errors.ts";
 import { childEnvironment, type Environment } from "../../capabilities/process/env-policy.ts";
 import { withUtf8Locale } from "../../capabilities/process/utf8-locale.ts";
+import type { Spool } from "../../capabilities/process/output/spool/spool.ts";
 import type { StartRequest } from "../../capabilities/process/start-request.ts";
 import type { SandboxPolicy } from "../../capabilities/sandbox/policy/sandbox-policy.ts";
 import { type Result, RpcCode } from "../../protocol/index.ts";
@@ -10,6 +11,7 @@ import type { Keep, ProcessStart, SpecKind } from "../../protocol/process.ts";
 import { TERMINAL_COLUMNS, TERMINAL_ROWS } from "../../protocol/wire-limits.ts";
 import { DeferredAnswer } from "../../rpc/deferred-answer.ts";
 import { dataOf, toWire } from "../../rpc/error-wire.ts";
+import { redactArgv } from "../audit/redact.ts";
 import { networkLaunch } from "../sandbox/network-launch.ts";
 import type { ProcessNetworks } from "../sandbox/process-network.ts";
 import type { Sandboxes } from "../sandbox/sandboxes.ts";
@@ -32,21 +34,29 @@ export interface StartOptions {
   readonly networks: ProcessNetworks;
   /** Undefined if clients may keep no processes. */
   readonly kept: KeptProcesses | undefined;
+  /** Undefined if output is kept in memory only. */
+  readonly spool: Spool | undefined;
 }
 
 /** Starts a process once all checks are passed, in the order of the wire. */
 export function startProcess(
   client: ClientConnection,
   params: ProcessStart,
-  { environment, limits, sandboxes, networks, kept }: StartOptions,
+  { environment, limits, sandboxes, networks, kept, spool }: StartOptions,
 ) {
   const { session } = client;
   const { processId, keep, label, idempotencyKey: key } = params;
+  if (params.spool === true && spool === undefined)
+    throw refusal(
+      "UNSUPPORTED",
+      "process/start: this server does not keep output on disk; it is not durable",
+    );
   checkSpecKind(params.specKind, limits);
   const launch = networkLaunch(params);
   // Its proxy is outside every sandbox.
   if (launch !== undefined && client.rights.sandbox !== undefined) sandboxes.checkNetwork(client);
-  const { request, policy } = startRequest(client, params, environment, sandboxes);
+  const { request: plain, policy } = startRequest(client, params, environment, sandboxes);
+  const request = (params.spool ?? Boolean(keep)) ? { ...plain, ...spoolFor(client, params, spool) } : plain;
   if (keep && !kept) throw refusal("UNSUPPORTED", "process/start: this server does not keep processes");
   return whenStarted(session, processId, (): StartResult | DeferredAnswer<StartResult> => {
     if (isRepeated(client, params, kept)) return startAnswer(client, params);
@@ -72,6 +82,17 @@ export function startProcess(
     });
     return new DeferredAnswer(started.then(() => startAnswer(client, params)));
   });
+}
+
+/** Where the output of a process goes on disk, with what its files say about it. */
+function spoolFor(
+  { principal: owner }: ClientConnection,
+  { processId, keep, argv }: ProcessStart,
+  spool: Spool | undefined,
+): Pick<StartRequest, "spool"> {
+  if (spool === undefined) return {};
+  const description = { process: keep?.name ?? processId, owner, argv: redactArgv(argv).argv };
+  return { spool: spool.open({ ...description, startedAt: new Date().toISOString() }) };
 }
 
 /** The configuration decides which kinds may start; whether a request was approved is the caller's claim. */

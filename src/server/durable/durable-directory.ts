@@ -23,6 +23,7 @@ const SOCKET = "keeper.sock";
 const SOCKET_DIRECTORY = ".es-";
 const JOURNAL = "journal.jsonl";
 const ERRORS = "keeper.err";
+const SPOOL = "output";
 
 /** The directory through which a server finds its keeper again. Only its user can enter it. */
 export class DurableDirectory {
@@ -74,6 +75,11 @@ export class DurableDirectory {
     return this.#file(ERRORS);
   }
 
+  /** Directory with the output of its processes. */
+  get spool(): string {
+    return this.#file(SPOOL);
+  }
+
   /** Returns what releases it; undefined if another server uses it. */
   lock(): (() => void) | undefined {
     return tryToLock(this.#file(LOCK_FILE));
@@ -90,7 +96,16 @@ export class DurableDirectory {
   remove(): void {
     // A server that was killed while it made the socket has left its directory.
     const unfinished = readdirSync(this.path).filter((name) => name.startsWith(SOCKET_DIRECTORY));
-    for (const name of [...unfinished, SOCKET, JOURNAL, `${JOURNAL}.new`, ERRORS, LOCK_FILE, FORMAT_FILE])
+    for (const name of [
+      ...unfinished,
+      SOCKET,
+      JOURNAL,
+      `${JOURNAL}.new`,
+      ERRORS,
+      SPOOL,
+      LOCK_FILE,
+      FORMAT_FILE,
+    ])
       rmSync(this.#file(name), { recursive: true, force: true });
     try {
       rmdirSync(this.path);

@@ -47,6 +47,8 @@ export interface KeeperStatus {
 export interface KeeperSettings {
   /** Its file that holds what runs. */
   readonly journal: string;
+  /** Its directory for the output of processes. */
+  readonly spool: string;
   /** What its processes may inherit. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Number of its last line that is in the audit log, by the name of each keeper that has written there. */

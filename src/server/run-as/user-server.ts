@@ -241,6 +241,7 @@ export class UserServer {
     const { audit, controlGroups: groups, logger } = this.#options;
     const keeper = this.#durable && {
       journal: this.#durable.directory.journal,
+      spool: this.#durable.directory.spool,
       environment: { ...this.#durable.environment },
       recorded: audit?.file === undefined ? {} : await lastRecords(audit.file),
     };

@@ -1,3 +1,4 @@
+import type { Spool } from "../../capabilities/process/output/spool/spool.ts";
 import { findCodexHome } from "../../capabilities/host/codex-home.ts";
 import { readHostInfo } from "../../capabilities/host/host-info.ts";
 import type { Environment } from "../../capabilities/process/env-policy.ts";
@@ -32,6 +33,8 @@ export interface RouterParts extends ServerFacts {
   readonly kept: KeptProcesses;
   /** Whether clients may keep processes. */
   readonly keepsProcesses: boolean;
+  /** Undefined if output is kept in memory only. */
+  readonly spool: Spool | undefined;
   readonly sandboxes: Sandboxes;
   readonly networks: ProcessNetworks;
   /** Whether to announce capabilities that need a sandbox. */
@@ -79,9 +82,11 @@ export function createRouter(parts: RouterParts): Router<ClientConnection> {
     ...serverHandlers(parts),
     ...(console === undefined ? {} : consoleHandlers(console)),
   };
-  const extensions = listExtensions(handlers).filter(
-    (extension) => keepsProcesses || extension !== "process/start.keep",
-  );
+  const missing = [
+    ...(keepsProcesses ? [] : ["process/start.keep"]),
+    ...(parts.spool === undefined ? ["process/start.spool", "process/read.spooled"] : []),
+  ];
+  const extensions = listExtensions(handlers).filter((extension) => !missing.includes(extension));
   const environmentInfo = describeEnvironment(host, { ...parts, extensions });
   return new Router<ClientConnection>(handlers, {
     gate: (client, family) => client.gate(family),

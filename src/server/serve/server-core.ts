@@ -1,6 +1,7 @@
 import { type Logger, silentLogger } from "../../base/logger.ts";
 import type { OwnListeners } from "../../capabilities/network-proxy/own-listeners.ts";
 import type { Environment } from "../../capabilities/process/env-policy.ts";
+import type { Spool } from "../../capabilities/process/output/spool/spool.ts";
 import { ProcessStarter } from "../../capabilities/process/process-starter.ts";
 import { Sandbox } from "../../capabilities/sandbox/sandbox.ts";
 import type { ServerFiles } from "../../capabilities/sandbox/view/server-files.ts";
@@ -37,6 +38,8 @@ export interface ServerParts {
   readonly files?: Partial<ServerFiles>;
   /** Where the keeper is that does everything for clients. */
   readonly durable?: DurableDirectory | undefined;
+  /** Keeps output of processes on disk. */
+  readonly spool?: Spool | undefined;
   /** Makes links to the web console for clients. */
   readonly console?: ConsoleLinks | undefined;
 }
@@ -110,6 +113,7 @@ export function createServerCore(
     limits,
     sessions,
     kept,
+    spool: parts.spool,
     keepsProcesses: (options.keepProcesses ?? true) && limits.maxKeptProcesses > 0,
     starter,
     sandboxes: createSandboxes(options, { ...files, environment, logger, cwd: parts.cwd }),

@@ -1,6 +1,7 @@
 import { accessSync, constants } from "node:fs";
 import type { Socket } from "node:net";
 import { CapabilityError, messageOf } from "../../base/errors.ts";
+import type { Spool } from "../../capabilities/process/output/spool/spool.ts";
 import { OwnListeners } from "../../capabilities/network-proxy/own-listeners.ts";
 import type { Environment } from "../../capabilities/process/env-policy.ts";
 import type { ServerFiles } from "../../capabilities/sandbox/view/server-files.ts";
@@ -10,6 +11,7 @@ import { createRights } from "../access/rights.ts";
 import { rightsContext } from "../access/rights-context.ts";
 import { Audit } from "../audit/audit.ts";
 import { Journal, type LostProcess } from "../durable/journal.ts";
+import { openSpool } from "../durable/open-spool.ts";
 import { createServerFor, type ObservedServer } from "./server.ts";
 import type { ServerOptions } from "../settings/server-options.ts";
 import { KeptLines } from "../run-as/kept-lines.ts";
@@ -47,6 +49,7 @@ export class UserService {
   readonly #timer: NodeJS.Timeout;
   readonly #settings: UserSettings;
   readonly #kept: KeptLines | undefined;
+  readonly #spool: Spool | undefined;
   readonly #startedAt = new Date().toISOString();
   #lastConnection = 0;
   #state = "";
@@ -59,6 +62,7 @@ export class UserService {
     if (account !== undefined) become(account, programFile);
     const journal = keeper && new Journal(keeper.journal, reporter.logger);
     this.#kept = keeper && new KeptLines();
+    this.#spool = keeper && openSpool(keeper.spool, options.limits, reporter.logger);
     this.#settings = settings;
     this.#send = send;
     this.#reporter = reporter;
@@ -76,6 +80,7 @@ export class UserService {
       audit: this.#records && new Audit(this.#records, audit),
       files,
       cwd,
+      spool: this.#spool,
     });
     const { cordon } = this.#server;
     cordon.watch(() => {
@@ -139,9 +144,10 @@ export class UserService {
     }
   }
 
-  close(): Promise<void> {
+  async close(): Promise<void> {
     clearInterval(this.#timer);
-    return this.#server.close();
+    await this.#server.close();
+    await this.#spool?.close();
   }
 
   /** Serves a client. Returns what takes its frames. */

@@ -100,6 +100,21 @@ export const LIMITS = {
     [MIN_RETAINED_BYTES, 128 * 1024 * MEBIBYTE, 1024 * 1024 * MEBIBYTE],
     "Output kept for process/read, all processes together. A running process counts with its full allowance, a closed one with the bytes it left; a further start is refused",
   ),
+  maxSpooledBytesPerProcess: number(
+    "bytes",
+    [MEBIBYTE, 128 * MEBIBYTE, 1024 * 1024 * MEBIBYTE],
+    "Output of one process on the disk of a durable server; the oldest is removed first",
+  ),
+  maxSpooledBytesPerOwner: number(
+    "bytes",
+    [MEBIBYTE, 1024 * MEBIBYTE, 1024 * 1024 * MEBIBYTE],
+    "The same for the processes of one principal together",
+  ),
+  maxSpooledBytes: number(
+    "bytes",
+    [MEBIBYTE, 4096 * MEBIBYTE, 1024 * 1024 * MEBIBYTE],
+    "The same for all processes together",
+  ),
   maxMessageBytes: number(
     "bytes",
     [4096, MAX_MESSAGE_BYTES, MAX_MESSAGE_BYTES],

@@ -236,6 +236,11 @@ export const extensionRequirements = {
   "process.times:order": ours(
     "Every retained event has a time between its start and now, and times do not decrease.",
   ),
+  "process.times:age": ours("Times can be had from the first event on that is not older than an age."),
+  "process.read:parts": ours(
+    "A read that may reach back to disk is answered in parts, which say whether there is more and where the exit is.",
+  ),
+  "process.start:spool": ours("A start that needs a disk is refused by a server that is not durable."),
   "process.times:from": ours("Times can be had from an event on, and none are there beyond the last event."),
   "process.snapshot:whole": ours("A small output is returned whole, stream by stream."),
   "process.snapshot:edges": ours(
