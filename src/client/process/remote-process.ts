@@ -13,6 +13,7 @@ import { type NodeWritable, type PipeOptions, pipeOutput, toReadableStream } fro
 import type { ExitReport, OutputChunk, ProcessEvent } from "../routes/process-events.ts";
 import { ProcessInput } from "./process-input.ts";
 import type { ProcessRoute } from "../routes/process-route.ts";
+import type { SubscriptionOptions } from "../routes/subscription.ts";
 import { readSnapshot, type Snapshot } from "./snapshot.ts";
 
 /** Timeout for the end of a killed process. */
@@ -155,7 +156,9 @@ export class RemoteProcess implements AsyncDisposable {
    * All events in order: output, `exited`, `closed`, gaps, and `failed` if the session was lost. A late reader gets the
    * latest 256 events (1 MiB) from memory and earlier ones from the server.
    */
-  events(options: Pick<OutputOptions, "signal" | "onLag"> = {}): AsyncIterableIterator<ProcessEvent> {
+  events(
+    options: Pick<OutputOptions, "signal" | "onLag"> & Pick<SubscriptionOptions, "skipMissed"> = {},
+  ): AsyncIterableIterator<ProcessEvent> {
     return this.#route.subscribe(options);
   }
 

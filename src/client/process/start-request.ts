@@ -62,9 +62,22 @@ export interface StartOptions {
    * `replace` takes the place of an ended process.
    */
   readonly keep?: string | Keep;
+  /**
+   * Keeps the whole output on the server's disk, as far as its limits allow, so that readers miss nothing that memory
+   * cannot hold. Only a durable server can. Default: for kept processes, if the server can.
+   */
+  readonly spool?: boolean;
 }
 
-const EXTENSION_FIELDS = ["timeoutMs", "closeOnExit", "label", "limits", "contain", "specKind"] as const;
+const EXTENSION_FIELDS = [
+  "timeoutMs",
+  "closeOnExit",
+  "label",
+  "limits",
+  "contain",
+  "specKind",
+  "spool",
+] as const;
 
 /** How to start a process on a terminal. */
 export interface TerminalOptions extends Omit<StartOptions, "stdin"> {

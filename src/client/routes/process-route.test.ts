@@ -7,6 +7,7 @@ import { ProcessRoute, type RouteOwner } from "./process-route.ts";
 const OWNER: RouteOwner = {
   readForCatchUp: () => expect.unreachable(),
   readAgain: () => expect.unreachable(),
+  readsBack: false,
   hold: () => {},
   overdue: () => false,
   published: () => {},

@@ -6,7 +6,7 @@ import { EventHistory } from "./event-history.ts";
 import { EventOrder } from "./event-order.ts";
 import { type ExitReport, type NumberedEvent, type ProcessEvent, reportOf } from "./process-events.ts";
 import { eventsOfRead, withGaps } from "./read-events.ts";
-import { type Followed, Subscription, type SubscriptionOptions } from "./subscription.ts";
+import { type Followed, type Reread, Subscription, type SubscriptionOptions } from "./subscription.ts";
 
 /** How long a number may be missing after later ones have arrived. Servers may swap neighbouring events. */
 const MISSING_MS = 500;
@@ -19,8 +19,14 @@ const ANSWER_MS = 30_000;
 export interface RouteOwner {
   /** Reads everything the server still has after a number, for `ProcessRoute.catchUp`. */
   readForCatchUp(route: ProcessRoute, afterSeq: number): Promise<ReadResult>;
-  /** The same for a reader: it is retried until there is an answer. */
-  readAgain(processId: string, afterSeq: number): Promise<ReadResult>;
+  /** The same for a reader, as far as one answer goes: it is retried until there is one. */
+  readAgain(
+    processId: string,
+    afterSeq: number,
+    options: { readonly fromDisk: boolean },
+  ): Promise<ReadResult>;
+  /** Whether the server can have more of the output than its memory holds. */
+  readonly readsBack: boolean;
   /** Asks the server to pause or resume this process. */
   hold(processId: string, on: boolean): void;
   /**
@@ -180,15 +186,19 @@ export class ProcessRoute implements Followed {
     if (!this.#finished && this.#holds === (on ? 1 : 0)) this.#owner.hold(this.processId, on);
   }
 
-  async readAgain(afterSeq: number): Promise<readonly NumberedEvent[]> {
+  get readsBack(): boolean {
+    return this.#owner.readsBack;
+  }
+
+  async readAgain(afterSeq: number, options: { readonly fromDisk: boolean }): Promise<Reread> {
     try {
-      const read = await this.#owner.readAgain(this.processId, afterSeq);
-      return eventsOfRead(afterSeq, read, false);
+      const read = await this.#owner.readAgain(this.processId, afterSeq, options);
+      return { events: eventsOfRead(afterSeq, read, false), isPart: read.more === true };
     } catch (error) {
       if (!this.#finished || this.#failure !== undefined) throw error;
       // The server has forgotten the process, but this side knows how it ended.
       const ends = this.#ends.filter((event) => event.seq > afterSeq);
-      return withGaps(afterSeq, ends, this.#order.lastSeq);
+      return { events: withGaps(afterSeq, ends, this.#order.lastSeq), isPart: false };
     }
   }
 

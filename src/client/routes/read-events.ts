@@ -27,7 +27,10 @@ export function encodedEventsOfRead(afterSeq: number, read: ReadResult, exitKnow
   const outputs = outputsOf(afterSeq, read);
   const target = read.nextSeq - 1;
   const events: ReadEvent[] = [...outputs];
-  const exitSeq = lastMissing(outputs, read.closed ? target - 1 : target);
+  const lastSeq = read.closed ? target - 1 : target;
+  const exitSeq = read.exitSeq ?? lastMissing(outputs, lastSeq);
+  if (outputs.some(({ seq }) => seq === read.exitSeq) || exitSeq > lastSeq)
+    throw new ProtocolError(`process/read: the exit has the number ${exitSeq}, which cannot be`);
   if (read.exited && !exitKnown && exitSeq > afterSeq) {
     const { exitCode, sandboxDenied, exit } = read;
     events.push(exitedEvent({ seq: exitSeq, exitCode, sandboxDenied, exit }));

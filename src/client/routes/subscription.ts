@@ -24,6 +24,18 @@ export interface SubscriptionOptions {
   readonly onLag?: (events: number) => void;
   /** Skips the output of other streams, which then never makes the process wait. Default: every stream. */
   readonly streams?: readonly OutputStream[];
+  /**
+   * Gets a gap instead of output that the server has only on disk: for a reader that shows what is newest. Default:
+   * false.
+   */
+  readonly skipMissed?: boolean;
+}
+
+/** Events that were read from the server. */
+export interface Reread {
+  readonly events: readonly NumberedEvent[];
+  /** There are more. */
+  readonly isPart: boolean;
 }
 
 /** What a subscription needs from the process it follows. */
@@ -32,8 +44,10 @@ export interface Followed {
   readonly firstSeq: number;
   /** Asks the process to pause or resume, on behalf of one reader. */
   hold(on: boolean): void;
-  /** Rereads the events after a number from the server, up to the newest. */
-  readAgain(afterSeq: number): Promise<readonly NumberedEvent[]>;
+  /** Rereads the events after a number from the server, at least one, up to the newest unless that is too much. */
+  readAgain(afterSeq: number, options: { readonly fromDisk: boolean }): Promise<Reread>;
+  /** Whether the server has output on disk, so that this can have events that were reported as missing. */
+  readonly readsBack: boolean;
   unsubscribe(subscription: Subscription): void;
 }
 
@@ -87,10 +101,13 @@ export class Subscription implements AsyncIterableIterator<ProcessEvent> {
         throw signal.reason;
       }
       while (this.#behind && this.#again.size === 0) await this.#catchUp();
-      const event = this.#again.shift() ?? this.#takeUnread();
+      const reread = this.#again.shift();
+      const event = reread ?? this.#takeUnread();
       if (event !== undefined) {
-        const isNew = event.kind === "failed" || event.seq > this.#lastSeq;
-        if (isNew && this.#isWanted(event)) return this.#deliver(event);
+        if (event.kind !== "failed" && event.seq <= this.#lastSeq) continue;
+        // What the server has not sent, it may still have.
+        if (event.kind === "gap" && reread === undefined && this.#readsBack) this.#behind = true;
+        else if (this.#advance(event)) return { done: false, value: event };
       } else if (this.#ended) {
         return { done: true, value: undefined };
       } else {
@@ -114,10 +131,15 @@ export class Subscription implements AsyncIterableIterator<ProcessEvent> {
     return streams === undefined || event.kind !== "output" || streams.includes(event.stream);
   }
 
-  #deliver(event: ProcessEvent): IteratorResult<ProcessEvent> {
+  get #readsBack(): boolean {
+    return this.#followed.readsBack && this.#options.skipMissed !== true;
+  }
+
+  /** Whether this event is to be delivered. */
+  #advance(event: ProcessEvent): boolean {
     if (event.kind !== "failed") this.#lastSeq = event.seq;
     if (event.kind === "failed" || event.kind === "closed") this.#end();
-    return { done: false, value: event };
+    return this.#isWanted(event);
   }
 
   #takeUnread(): ProcessEvent | undefined {
@@ -139,8 +161,10 @@ export class Subscription implements AsyncIterableIterator<ProcessEvent> {
     if (this.#missedEvents > 0) this.#options.onLag?.(this.#missedEvents);
     this.#missedEvents = 0;
     try {
-      const read = this.#followed.readAgain(this.#lastSeq);
-      for (const event of await abortable(read, this.#options.signal)) this.#again.push(event);
+      const read = this.#followed.readAgain(this.#lastSeq, { fromDisk: this.#readsBack });
+      const { events, isPart } = await abortable(read, this.#options.signal);
+      for (const event of events) this.#again.push(event);
+      if (isPart && events.length > 0) this.#behind = true;
     } catch (error) {
       this.#end();
       throw error;

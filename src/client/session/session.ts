@@ -209,12 +209,21 @@ export class ClientSession implements Caller, RouteOwner {
     // Recovery waits for started routes, so they must not wait for it. They catch up on the next link.
     if (route.started && link !== undefined)
       return this.#calls.once(link, "process/read", readParams(route.processId, afterSeq));
-    return this.readAgain(route.processId, afterSeq);
+    // Does not count against the limit: without it a process would be lost.
+    return this.#calls.request("process/read", readParams(route.processId, afterSeq));
   }
 
-  readAgain(processId: string, afterSeq: number): Promise<ReadResult> {
-    // Does not count against the limit: without it a process would be lost.
-    return this.#calls.request("process/read", readParams(processId, afterSeq));
+  readAgain(
+    processId: string,
+    afterSeq: number,
+    { fromDisk }: { readonly fromDisk: boolean },
+  ): Promise<ReadResult> {
+    const spooled = fromDisk ? { spooled: true } : {};
+    return this.#calls.request("process/read", { ...readParams(processId, afterSeq), ...spooled });
+  }
+
+  get readsBack(): boolean {
+    return this.supports("process/read.spooled");
   }
 
   hold(processId: string, on: boolean): void {

@@ -226,7 +226,7 @@ export class TerminalSession {
   }
 
   async #follow(remote: RemoteProcess): Promise<void> {
-    const events = remote.events({ signal: this.#stop.signal });
+    const events = remote.events({ signal: this.#stop.signal, skipMissed: true });
     try {
       const room = this.#room;
       if (this.#mode === "control" && !remote.isClosed) await this.#sendSize(room);

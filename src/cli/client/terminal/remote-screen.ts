@@ -41,7 +41,7 @@ export class RemoteScreen {
   /** Shows everything until the process has ended. */
   async follow({ paintFirst = false }: { paintFirst?: boolean } = {}): Promise<void> {
     const unlisten = this.#host.onStateChange(() => this.#connectionChanged());
-    const events = this.#remote.events({ signal: this.#stop.signal });
+    const events = this.#remote.events({ signal: this.#stop.signal, skipMissed: true });
     try {
       if (paintFirst && this.#canPaint) await this.#paint();
       let next = events.next();
