@@ -5,12 +5,14 @@ import { type LostProcess, readJournal } from "../../server/durable/journal.ts";
 import { endKeeper, keeperStatus } from "../../server/run-as/ask-keeper.ts";
 import type { KeeperStatus } from "../../server/run-as/messages.ts";
 import { findListener } from "../../server/run-as/user-program.ts";
+import { printDurableLogs } from "./durable-logs.ts";
 import { Failure, usageFailure } from "../shared/failure.ts";
 import { print, printJson } from "../shared/standard-streams.ts";
 
 export const help = `Show or end what a durable server has left running
 
 Usage: exec-server durable status [--json] DIR
+       exec-server durable logs DIR [NAME]
        exec-server durable end DIR
 
 With 'exec-server serve --durable DIR', a keeper runs everything for clients. It stays when the server
@@ -19,6 +21,8 @@ ends or crashes, and the next server with the same DIR continues with it.
 Commands:
   status  Print whether a keeper runs, for how long, and what it runs; and processes that were lost,
           because a keeper was killed
+  logs    Print the output that is on disk of the latest process of that name, its stdout and stderr
+          together, even if a keeper was killed; without NAME, list the processes
   end     End the keeper and everything that it runs, and remove DIR. No server may use it then
 
 Options:
@@ -35,16 +39,20 @@ const GONE_MS = 5_000;
 
 export async function run(args: readonly string[]): Promise<void> {
   const words = args.filter((argument) => argument !== "--json");
-  const [command, path, ...rest] = words;
-  if (command !== "status" && command !== "end")
-    throw usageFailure(command === undefined ? "expected status or end" : `unknown command '${command}'`);
+  const [command, path, ...others] = words;
+  if (command !== "status" && command !== "end" && command !== "logs")
+    throw usageFailure(
+      command === undefined ? "expected status, logs or end" : `unknown command '${command}'`,
+    );
+  const [name, ...rest] = command === "logs" ? others : [undefined, ...others];
   if (path === undefined || path === "" || path.startsWith("-"))
     throw usageFailure(`a directory is required: exec-server durable ${command} DIR`);
   if (rest.length > 0) throw usageFailure(`unexpected argument '${rest[0]}' found`);
   const asJson = words.length < args.length;
-  if (asJson && command === "end") throw usageFailure("'--json' needs status");
+  if (asJson && command !== "status") throw usageFailure("'--json' needs status");
   const directory = DurableDirectory.find(path);
   if (command === "end") await end(directory);
+  else if (command === "logs") await printDurableLogs(directory, name);
   else await showStatus(directory, asJson);
 }
 

@@ -5,6 +5,7 @@ import { messageOf, UsageError } from "../../base/errors.ts";
 const TIMEOUT_MS = 250;
 const CHECK = new Script("RegExp(text); true");
 const FIND = new Script("{ const pattern = RegExp(text); lines.findIndex((line) => pattern.test(line)); }");
+const FILTER = new Script("{ const pattern = RegExp(text); lines.map((line) => pattern.test(line)); }");
 
 /** A regular expression that somebody else wrote. */
 export class Pattern {
@@ -22,8 +23,17 @@ export class Pattern {
 
   /** The index of the first line that matches, or -1. Throws a UsageError if finding out takes too long. */
   findIn(lines: readonly string[]): number {
+    return this.#run(FIND, lines, TIMEOUT_MS) as number;
+  }
+
+  /** Whether each line matches. Throws a UsageError if finding out takes longer. */
+  matches(lines: readonly string[], timeoutMs: number): boolean[] {
+    return [...(this.#run(FILTER, lines, timeoutMs) as boolean[])];
+  }
+
+  #run(script: Script, lines: readonly string[], timeoutMs: number): unknown {
     try {
-      return FIND.runInContext(createContext({ lines, text: this.#text }), { timeout: TIMEOUT_MS }) as number;
+      return script.runInContext(createContext({ lines, text: this.#text }), { timeout: timeoutMs });
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "ERR_SCRIPT_EXECUTION_TIMEOUT") throw error;
       throw new UsageError(

@@ -43,3 +43,15 @@ test("a last line that has not ended counts", () => {
   for (const piece of pieces("one\ntwo\nth", "ree")) last.add(piece);
   expect(textOf(last.pieces)).toBe("two\nthree");
 });
+
+test("pieces that cannot belong to the last lines are not held, and it shows when there are enough", () => {
+  const last = new LastLines(2);
+  const full: boolean[] = [];
+  for (let line = 1; line <= 5; line += 1) {
+    last.add({ seq: line, stream: "stdout", bytes: Buffer.from(`${line}\n`) });
+    full.push(last.isFull);
+    expect(last.pieces.length).toBeLessThanOrEqual(3);
+  }
+  expect(full).toEqual([false, false, true, true, true]);
+  expect(textOf(last.pieces)).toBe("4\n5\n");
+});

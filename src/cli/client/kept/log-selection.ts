@@ -1,3 +1,4 @@
+import { Fifo } from "../../../base/fifo.ts";
 import type { OutputEvent } from "../../../client/routes/process-events.ts";
 
 const NEWLINE = 0x0a;
@@ -30,35 +31,58 @@ export class FirstLines {
   }
 }
 
-/** The last lines, of all streams together, of the pieces so far. */
+/** The last lines, of all streams together, of the pieces so far. Holds no pieces that cannot belong to them. */
 export class LastLines {
   readonly #lines: number;
-  readonly #pieces: LogPiece[] = [];
+  readonly #pieces = new Fifo<{ readonly piece: LogPiece; readonly newlines: number }>();
+  /** In all pieces. */
+  #newlines = 0;
 
   constructor(lines: number) {
     this.#lines = lines;
   }
 
-  /** The server retains a bounded amount of output, so that all of it can be held. */
+  /** Whether there are as many lines as wanted. */
+  get isFull(): boolean {
+    return this.#newlines > this.#lines;
+  }
+
   add(piece: LogPiece): void {
-    this.#pieces.push(piece);
+    if (this.#lines === 0) return;
+    const newlines = countNewlines(piece.bytes);
+    this.#pieces.push({ piece, newlines });
+    this.#newlines += newlines;
+    // The last newline may end the last line, so one more is needed.
+    for (;;) {
+      const oldest = this.#pieces.peek();
+      if (oldest === undefined || this.#newlines - oldest.newlines <= this.#lines) return;
+      this.#pieces.shift();
+      this.#newlines -= oldest.newlines;
+    }
   }
 
   /** The selected pieces. An unfinished line counts. */
   get pieces(): readonly LogPiece[] {
     if (this.#lines === 0) return [];
+    const pieces = Array.from({ length: this.#pieces.size }, (_, index) => this.#pieces.at(index)!.piece);
     let left = this.#lines;
     // A newline at the very end belongs to the last line.
     let isEnd = true;
-    for (let index = this.#pieces.length - 1; index >= 0; index -= 1) {
-      const piece = this.#pieces[index]!;
+    for (let index = pieces.length - 1; index >= 0; index -= 1) {
+      const piece = pieces[index]!;
       for (let at = piece.bytes.length - 1; at >= 0; at -= 1) {
         if (piece.bytes[at] === NEWLINE && !isEnd) left -= 1;
         isEnd = false;
         if (left === 0)
-          return [{ ...piece, bytes: piece.bytes.subarray(at + 1) }, ...this.#pieces.slice(index + 1)];
+          return [{ ...piece, bytes: piece.bytes.subarray(at + 1) }, ...pieces.slice(index + 1)];
       }
     }
-    return this.#pieces;
+    return pieces;
   }
+}
+
+function countNewlines(bytes: Uint8Array): number {
+  let count = 0;
+  for (let at = bytes.indexOf(NEWLINE); at >= 0; at = bytes.indexOf(NEWLINE, at + 1)) count += 1;
+  return count;
 }
