@@ -9,7 +9,16 @@ import { RawOutput } from "./raw-output.ts";
 /** Maximum time to process output without a break, so that the page stays responsive. */
 const SLICE_MS = 8;
 
-/** Follows the output of a kept process from the oldest that the server has. */
+/** What is read at once of what the server has on disk: half of what a page keeps. */
+const PART_BYTES = 16 * 1024 * 1024;
+const PART_LINES = 100_000;
+
+export interface FeedOptions {
+  /** Begins with the oldest output that the server has on disk, and stops after each part. Default: what memory has. */
+  readonly fromStart?: boolean;
+}
+
+/** Follows the output of a kept process from the oldest that the server has in memory. */
 export class OutputFeed {
   readonly store = new LineStore();
   readonly raw = new RawOutput();
@@ -21,6 +30,10 @@ export class OutputFeed {
   readonly process = signal<RemoteProcess | undefined>(undefined);
   /** Output that the server no longer had; known after the end. */
   readonly evictedBytes = signal(0);
+  /** The server may have earlier output on disk. */
+  readonly hasEarlier = signal(false);
+  /** There is more output, which is read when `readOn` is called. */
+  readonly isHeld = signal(false);
   /** Whether it accepts input and signals. */
   readonly hasControl = signal(false);
   readonly #host: Host;
@@ -29,10 +42,15 @@ export class OutputFeed {
   /** Places of gaps, as far as it matters whether there is only one. */
   readonly #gaps: number[] = [];
   #isNewsDue = false;
+  readonly #fromStart: boolean;
+  #readOn: (() => void) | undefined;
+  /** Where it stops next. */
+  #partEnd = { bytes: PART_BYTES, line: PART_LINES };
 
-  constructor(host: Host, address: ProcessAddress) {
+  constructor(host: Host, address: ProcessAddress, { fromStart = false }: FeedOptions = {}) {
     this.#host = host;
     this.#address = address;
+    this.#fromStart = fromStart;
   }
 
   async run(): Promise<void> {
@@ -46,9 +64,15 @@ export class OutputFeed {
     }
   }
 
+  /** Reads the next part. */
+  readOn(): void {
+    this.#readOn?.();
+  }
+
   /** Ends the attachment; the process keeps running. */
   stop(): void {
     this.#abort.abort();
+    this.readOn();
     this.process.value?.detach().catch(() => {
       // It ended with the connection.
     });
@@ -68,7 +92,10 @@ export class OutputFeed {
   /** Control if that is allowed, otherwise follow. */
   async #attach(): Promise<RemoteProcess> {
     const { name, owner } = this.#address;
-    const options = owner === undefined ? {} : { owner };
+    const options = {
+      ...(owner === undefined ? {} : { owner }),
+      ...(this.#fromStart ? { fromSeq: 1 } : {}),
+    };
     if (isAllowed("control"))
       try {
         const process = await this.#host.attachKept(name, { ...options, mode: "control" });
@@ -83,7 +110,11 @@ export class OutputFeed {
   async #read(process: RemoteProcess): Promise<void> {
     let sliceEnd = performance.now() + SLICE_MS;
     const { signal } = this.#abort;
-    for await (const event of process.events({ signal })) {
+    let isFirst = true;
+    for await (const event of process.events({ signal, skipMissed: !this.#fromStart })) {
+      if (isFirst && event.kind === "output" && event.seq > 1 && !this.#fromStart)
+        this.hasEarlier.value = this.#host.supports("process/read.spooled");
+      isFirst = false;
       switch (event.kind) {
         case "output":
           this.store.append(event.stream, event.bytes, event.seq);
@@ -103,10 +134,22 @@ export class OutputFeed {
           throw new ExecError(event.code, event.message);
       }
       this.#notify();
+      if (this.#fromStart && this.#isPartOver) await this.#holdPart();
       if (performance.now() < sliceEnd) continue;
       await nextTask();
       sliceEnd = performance.now() + SLICE_MS;
     }
+  }
+
+  get #isPartOver(): boolean {
+    return this.raw.received >= this.#partEnd.bytes || this.store.end >= this.#partEnd.line;
+  }
+
+  async #holdPart(): Promise<void> {
+    this.isHeld.value = true;
+    await new Promise<void>((resolve) => (this.#readOn = resolve));
+    this.isHeld.value = false;
+    this.#partEnd = { bytes: this.raw.received + PART_BYTES, line: this.store.end + PART_LINES };
   }
 
   /** Once per frame. */

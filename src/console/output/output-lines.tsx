@@ -32,11 +32,22 @@ export interface OutputLinesProps {
   readonly times: EventTimes;
   readonly search: SearchHandle;
   readonly isFollowing: Signal<boolean>;
+  /** Whether it shows the output from the oldest on that is on disk. */
+  readonly fromStart: Signal<boolean>;
   readonly handle: { current: LinesHandle | undefined };
 }
 
 /** The lines that are visible. Each row has the same height, so places are counted, not measured. */
-export function OutputLines({ feed, stream, wraps, times, search, isFollowing, handle }: OutputLinesProps) {
+export function OutputLines({
+  feed,
+  stream,
+  wraps,
+  times,
+  search,
+  isFollowing,
+  fromStart,
+  handle,
+}: OutputLinesProps) {
   const box = useRef<HTMLDivElement>(null);
   const ruler = useRef<HTMLSpanElement>(null);
   const view = useSignal({ top: 0, height: 600, columns: 80 });
@@ -141,6 +152,7 @@ export function OutputLines({ feed, stream, wraps, times, search, isFollowing, h
         </div>
       )}
       <MissingOutput feed={feed} />
+      <OutputOnDisk feed={feed} fromStart={fromStart} />
     </div>
   );
 }
@@ -155,6 +167,26 @@ function MissingOutput({ feed }: { readonly feed: OutputFeed }) {
       `${formatSize(evictedBytes.value)} of ${formatSize(raw.received + evictedBytes.value)} of output arrived faster than this page could read them.`,
   ].filter((sentence) => sentence !== false);
   return sentences.length === 0 ? null : <p class="out-dropped number">{sentences.join(" ")}</p>;
+}
+
+/** Leads to output that the server has on disk, and back. */
+function OutputOnDisk({ feed, fromStart }: Pick<OutputLinesProps, "feed" | "fromStart">) {
+  if (!feed.hasEarlier.value && !fromStart.value) return null;
+  return (
+    <div class="out-disk">
+      {fromStart.value ? (
+        <>
+          {feed.isHeld.value ? <Button onClick={() => feed.readOn()}>Show more</Button> : null}
+          <Button onClick={() => (fromStart.value = false)}>Show the latest output</Button>
+        </>
+      ) : (
+        <>
+          <span>The server has earlier output on disk.</span>
+          <Button onClick={() => (fromStart.value = true)}>Show from the beginning</Button>
+        </>
+      )}
+    </div>
+  );
 }
 
 function ShownLine({

@@ -1,4 +1,4 @@
-import { useSignal } from "@preact/signals";
+import { type Signal, useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { Failure } from "../connection/failure.tsx";
 import { useHost } from "../connection/use-host.ts";
@@ -23,9 +23,13 @@ export function OutputView({ address }: { readonly address: ProcessAddress }) {
   useProcessList();
   const { rows, failure } = processList;
   const row = rows.value?.find(({ listed }) => matchesAddress(listed, address));
-  if (row !== undefined)
+  const fromStart = useSignal(false);
+  if (row !== undefined) {
+    const { startedAtMs, pid } = row.listed;
     // Another process may get the same name.
-    return <OutputPane key={`${row.listed.startedAtMs} ${row.listed.pid}`} row={row} address={address} />;
+    const key = `${startedAtMs} ${pid} ${fromStart.value}`;
+    return <OutputPane key={key} row={row} address={address} fromStart={fromStart} />;
+  }
   return (
     <ViewFrame title={visibleText(address.name)}>
       <Failure error={failure.value} />
@@ -47,15 +51,17 @@ export function OutputView({ address }: { readonly address: ProcessAddress }) {
 interface OutputPaneProps {
   readonly row: ProcessRow;
   readonly address: ProcessAddress;
+  /** Whether to show the output from the oldest on that is on disk. */
+  readonly fromStart: Signal<boolean>;
 }
 
-function OutputPane({ row, address }: OutputPaneProps) {
+function OutputPane({ row, address, fromStart }: OutputPaneProps) {
   const host = useHost();
-  const feed = useMemo(() => new OutputFeed(host, address), []);
+  const feed = useMemo(() => new OutputFeed(host, address, { fromStart: fromStart.value }), []);
   const stream = useSignal<Stream | undefined>(undefined);
   const wraps = useSignal(true);
   const hasTimes = useSignal(false);
-  const isFollowing = useSignal(true);
+  const isFollowing = useSignal(!fromStart.value);
   const lines = useRef<LinesHandle | undefined>(undefined);
   const search = useOutputSearch(feed, stream, (index) => lines.current?.show(index));
   const times = useTimes(host, feed, hasTimes);
@@ -115,6 +121,7 @@ function OutputPane({ row, address }: OutputPaneProps) {
         times={times}
         search={search}
         isFollowing={isFollowing}
+        fromStart={fromStart}
       />
       <OutputInput listed={row.listed} feed={feed} />
     </section>
