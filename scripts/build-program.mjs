@@ -84,6 +84,10 @@ export const buildSandboxHelper = () =>
     define: { "import.meta.url": "__filename" },
   });
 
+/** dist/receive.js, likewise. It is sent as text in a line of ASCII. */
+export const buildReceiver = () =>
+  bundle("src/cli/launcher/receive.ts", { minify: true, charset: "ascii", format: "iife" });
+
 const definitions = (version) => ({
   EXEC_SERVER_VERSION: JSON.stringify(version),
   // A path works as well where it is used.

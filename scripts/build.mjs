@@ -9,9 +9,11 @@ import {
   buildSandboxHelper,
   buildLauncher,
   buildProgram,
+  buildReceiver,
   buildSpoolThread,
   buildUserServer,
 } from "./build-program.mjs";
+import { describeBundle } from "./describe-bundle.mjs";
 import { buildParts } from "./parts.mjs";
 import { warmCodeCache } from "./warm-code-cache.mjs";
 import { writeLicenses } from "./write-licenses.mjs";
@@ -37,6 +39,9 @@ if (!Object.entries(programs).every(isSame)) {
   rmSync("dist/cache", { recursive: true, force: true });
   for (const [path, { text }] of Object.entries(programs)) writeFileSync(path, text);
 }
+const receiver = await buildReceiver();
+writeFileSync("dist/receive.js", receiver.text);
+writeFileSync("dist/bundle.json", describeBundle("dist", version));
 await warmCodeCache("dist/cli.js");
 await buildConsole();
 

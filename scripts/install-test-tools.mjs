@@ -19,6 +19,8 @@ const PACKAGES = {
   // A machine that is reached over ssh; only the tests start the server.
   ssh: "openssh-client",
   "/usr/sbin/sshd": "openssh-server",
+  // The shell and the utilities of a small machine.
+  busybox: "busybox",
   // Carries a fleet; only the tests start it.
   "/usr/sbin/nats-server": "nats-server",
   // Judges the unit in deploy/systemd.

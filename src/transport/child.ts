@@ -2,6 +2,7 @@ import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
 import { statSync } from "node:fs";
 import type { Socket } from "node:net";
+import type { Readable, Writable } from "node:stream";
 import { certainSpawnFailure, type SpawnFailure } from "../base/error-codes.ts";
 import { ConnectionError, UsageError } from "../base/errors.ts";
 import { settledWithin } from "../base/deadlines.ts";
@@ -38,19 +39,29 @@ export interface ChildCommand {
   readonly logger: Logger;
 }
 
+/** The pipes of a command that does not serve yet. */
+export interface ChildPipes {
+  /** What is read beyond the last line that does not belong to the server is put back with `unshift`. */
+  readonly stdout: Readable;
+  readonly stdin: Writable;
+  /** Resolves after stdout has ended, with how the command ended and its last stderr lines. */
+  readonly explainEnd: () => Promise<string | undefined>;
+}
+
 /**
  * Starts a command and exchanges JSON lines with it. It leads its own process group: when the transport ends for any
  * reason, the whole group gets SIGTERM and, after a grace period, SIGKILL. On Windows, the command and its descendants
  * are ended at once.
  */
-export async function startChild({
-  command,
-  cwd,
-  env,
-  sharesTerminal = false,
-  name = command[0],
-  logger,
-}: ChildCommand): Promise<Transport> {
+export function startChild(command: ChildCommand): Promise<Transport> {
+  return startPreparedChild(command, async () => {});
+}
+
+/** The same, but `prepare` speaks with the command first. If it fails, so does the start, and the command is ended. */
+export async function startPreparedChild(
+  { command, cwd, env, sharesTerminal = false, name = command[0], logger }: ChildCommand,
+  prepare: (pipes: ChildPipes) => Promise<void>,
+): Promise<Transport> {
   checkCommand(command);
   if (cwd !== undefined) checkText("cwd", cwd);
   checkVariables(env ?? {});
@@ -81,7 +92,8 @@ export async function startChild({
       if (lastLines.length > MAX_LAST_LINES) lastLines.shift();
     }
   });
-  const transport = new ChildTransport(child, name, lastLines);
+  const explainEnd = (reason?: string): Promise<string | undefined> =>
+    explained({ child, name, lastLines }, reason);
   let ending = false;
   const endGroup = (): void => {
     if (ending) return;
@@ -98,6 +110,14 @@ export async function startChild({
       signalAll("SIGKILL");
     });
   };
+  try {
+    await prepare({ stdout: child.stdout, stdin: child.stdin, explainEnd });
+  } catch (error) {
+    endGroup();
+    for (const stream of child.stdio) stream?.destroy();
+    throw error;
+  }
+  const transport = new ChildTransport(child, name, explainEnd);
   child.stdout.once("close", () => {
     if (transport.isWanted) {
       endGroup();
@@ -107,13 +127,15 @@ export async function startChild({
     const timer = setTimeout(endGroup, OWN_END_MS);
     child.once("exit", () => clearTimeout(timer));
   });
-  child.once("exit", () => {
+  const exited = (): void => {
     signalAll("SIGKILL");
     transport.left();
     const { stderr } = child;
     (stderr as Socket).unref();
     setTimeout(() => stderr.destroy(), LAST_WORDS_MS).unref();
-  });
+  };
+  if (isOver(child)) exited();
+  else child.once("exit", exited);
   return transport;
 }
 
@@ -126,23 +148,23 @@ function checkCommand(command: readonly string[]): void {
 
 /** JSON lines with a command. The reason of its end says how the command ended, and its last stderr lines. */
 class ChildTransport extends JsonLinesTransport {
-  readonly #child: ChildProcessWithoutNullStreams;
-  readonly #name: string;
-  readonly #lastLines: readonly string[];
+  readonly #explainEnd: (reason?: string) => Promise<string | undefined>;
   /** This side requested the end, so there is nothing to explain. */
   isWanted = false;
 
-  constructor(child: ChildProcessWithoutNullStreams, name: string, lastLines: readonly string[]) {
-    super(child.stdout, child.stdin, name);
-    this.#child = child;
-    this.#name = name;
-    this.#lastLines = lastLines;
+  constructor(
+    { stdout, stdin }: ChildProcessWithoutNullStreams,
+    name: string,
+    explainEnd: (reason?: string) => Promise<string | undefined>,
+  ) {
+    super(stdout, stdin, name);
+    this.#explainEnd = explainEnd;
   }
 
   override open(events: TransportEvents): void {
     const close = (reason?: string): void => {
       if (this.isWanted) events.close(reason);
-      else void this.#explain(reason).then((explained) => events.close(explained));
+      else void this.#explainEnd(reason).then((explained) => events.close(explained));
     };
     super.open({ ...events, close });
   }
@@ -161,19 +183,20 @@ class ChildTransport extends JsonLinesTransport {
   left(): void {
     this.cut();
   }
+}
 
-  /** Its stdout may have ended before it did, and its last stderr output may still be in transit. */
-  async #explain(reason: string | undefined): Promise<string | undefined> {
-    const child = this.#child;
-    if (!isOver(child)) await settledWithin(once(child, "exit"), LAST_WORDS_MS);
-    if (!isOver(child)) return reason;
-    if (!child.stderr.readableEnded) await settledWithin(once(child.stderr, "close"), LAST_WORDS_MS);
-    const { exitCode, signalCode } = child;
-    const how = signalCode === null ? `exited with status ${exitCode}` : `was ended by ${signalCode}`;
-    const said =
-      this.#lastLines.length === 0 ? "" : `; its last lines on stderr: ${this.#lastLines.join(" | ")}`;
-    return `${reason === undefined ? "" : `${reason}; `}${this.#name} ${how}${said}`;
-  }
+/** Its stdout may have ended before it did, and its last stderr output may still be in transit. */
+async function explained(
+  { child, name, lastLines }: { child: ChildProcessWithoutNullStreams; name: string; lastLines: string[] },
+  reason: string | undefined,
+): Promise<string | undefined> {
+  if (!isOver(child)) await settledWithin(once(child, "exit"), LAST_WORDS_MS);
+  if (!isOver(child)) return reason;
+  if (!child.stderr.readableEnded) await settledWithin(once(child.stderr, "close"), LAST_WORDS_MS);
+  const { exitCode, signalCode } = child;
+  const how = signalCode === null ? `exited with status ${exitCode}` : `was ended by ${signalCode}`;
+  const said = lastLines.length === 0 ? "" : `; its last lines on stderr: ${lastLines.join(" | ")}`;
+  return `${reason === undefined ? "" : `${reason}; `}${name} ${how}${said}`;
 }
 
 function isOver({ exitCode, signalCode }: ChildProcessWithoutNullStreams): boolean {

@@ -16,10 +16,14 @@ export interface SshMachine extends AsyncDisposable {
   readonly remoteBin: string;
 }
 
-/** Starts it in a directory, which it fills with keys. What it runs has this environment. */
+/**
+ * Starts it in a directory, which it fills with keys. What it runs has this environment. With `login`, the path of a
+ * program, it runs that instead of what it is asked for, which is in SSH_ORIGINAL_COMMAND.
+ */
 export async function startSshd(
   directory: string,
   env: Readonly<Record<string, string>>,
+  { login }: { readonly login?: string } = {},
 ): Promise<SshMachine> {
   if (!existsSync(SSHD)) throw new Error(`${SSHD} is missing: install openssh-server`);
   const at = (name: string): string => join(directory, name);
@@ -35,7 +39,10 @@ export async function startSshd(
   const publicKey = execFileSync("ssh-keygen", ["-y", "-f", at("user-key")], { encoding: "utf8" });
   writeFileSync(
     at("authorized"),
-    `${variables.map(([name, value]) => `environment="${name}=${value}"`).join()} ${publicKey}`,
+    `${[
+      ...variables.map(([name, value]) => `environment="${name}=${value}"`),
+      ...(login === undefined ? [] : [`command="${login}"`]),
+    ].join()} ${publicKey}`,
   );
   const port = await freePort();
   writeFileSync(

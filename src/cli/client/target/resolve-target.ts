@@ -2,6 +2,7 @@ import type { ClientTls } from "../../../client/link/client-tls.ts";
 import { defined } from "../../shared/defined.ts";
 import { type Failure, noteTokenSource, usageFailure } from "../../shared/failure.ts";
 import { readToken } from "../arguments.ts";
+import { canBring } from "./program/bring/bring.ts";
 import { isSshUrl, sshCommand } from "./program/ssh-command.ts";
 import type { NamedFleet, Target } from "./target.ts";
 import type { TargetOptions } from "./target-options.ts";
@@ -34,7 +35,9 @@ export async function resolveTarget(options: TargetOptions): Promise<Target> {
     return { kind: "url", url: serverUrl, ...defined({ token }), ...fallback, ...tls };
   }
   const target =
-    serverUrl === STDIO ? SERVER_FOR_ONE : await namedTarget(host ?? (EXEC_SERVER_HOST || OWN_NAME));
+    serverUrl === STDIO
+      ? SERVER_FOR_ONE
+      : withBringing(await namedTarget(host ?? (EXEC_SERVER_HOST || OWN_NAME)), options);
   if (target.kind === "url") {
     noteTokenSource(`as auth_bearer_token of the host '${target.name}' in hosts.toml`);
     return { ...target, ...defined({ token: readToken(tokenFile) }), ...tls };
@@ -74,6 +77,12 @@ export function tlsOf({ ca, cert, key }: Pick<TargetOptions, "ca" | "cert" | "ke
 function environmentTls(): ClientTls {
   const { EXEC_SERVER_CA: ca, EXEC_SERVER_CERT: cert, EXEC_SERVER_KEY: key } = process.env;
   return defined({ ca: ca || undefined, cert: cert || undefined, key: key || undefined });
+}
+
+function withBringing(target: Target, { bring }: TargetOptions): Target {
+  return target.kind === "program" && bring !== false && canBring(target.command)
+    ? { ...target, brings: true }
+    : target;
 }
 
 async function namedTarget(name: string): Promise<Target> {

@@ -9,6 +9,7 @@ export interface TargetOptions {
   readonly ca?: string;
   readonly cert?: string;
   readonly key?: string;
+  readonly bring?: boolean;
   readonly debug?: boolean;
 }
 

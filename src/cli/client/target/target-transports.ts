@@ -5,9 +5,13 @@ import { observed } from "../../../client/link/observed-transport.ts";
 import { type Purpose, showMessage, targetAt } from "./connect-target.ts";
 import { connectOwn } from "./own-server/connect-own.ts";
 import { ownServerPaths } from "./own-server/own-server-paths.ts";
+import { silentLogger } from "../../../base/logger.ts";
+import { startPreparedChild } from "../../../transport/child.ts";
+import { bringing } from "./program/bring/bring.ts";
 import { keptCommand } from "./program/kept-command.ts";
-import { serverChild } from "./program/server-child.ts";
+import { serverChild, type ServerProgram } from "./program/server-child.ts";
 import { resolveTarget } from "./resolve-target.ts";
+import type { Transport } from "../../../transport/transport.ts";
 import type { Target } from "./target.ts";
 import type { TargetOptions } from "./target-options.ts";
 
@@ -45,8 +49,19 @@ async function transports(target: Target, purpose: Purpose): Promise<Transports>
       return transportsTo({ fleet: fleet.address, id }, defined({ token }));
     }
     case "program": {
+      if (target.brings === true) return bringingTransports(target, purpose);
       const kept = purpose === "kept" ? keptCommand(target.command) : undefined;
       return transportsTo(serverChild(target, kept ?? target.command), {});
     }
   }
+}
+
+function bringingTransports(program: ServerProgram, purpose: Purpose): Transports {
+  const open = (signal: AbortSignal): Promise<Transport> => {
+    const { command, prepare } = bringing(program.name, program.command, purpose === "kept");
+    return startPreparedChild({ ...serverChild(program, command), logger: silentLogger }, (pipes) =>
+      prepare(pipes, { signal, onStep: () => {} }),
+    );
+  };
+  return { open, resumable: false };
 }

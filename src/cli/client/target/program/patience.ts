@@ -17,9 +17,11 @@ const TERMINAL = /^\/dev\/(?:tty|pts\/|console$)/;
 const MAX_PROGRAMS = 64;
 
 /** Passed to the work: its deadline, and the destination of the program's stderr. */
-interface Waiting {
+export interface Waiting {
   readonly signal: AbortSignal;
   readonly logger: Logger;
+  /** The program does what takes its time: all limits start again. */
+  readonly progress: () => void;
 }
 
 /** A program that is waited for. */
@@ -29,6 +31,8 @@ interface Waited {
   readonly program: string;
   /** How long it may be silent, if the user has set that. */
   readonly silenceMs: number | undefined;
+  /** What to do if it never says anything. */
+  readonly remedy?: string;
 }
 
 /**
@@ -36,18 +40,19 @@ interface Waited {
  * the terminal, or could do so in a window.
  */
 export async function patiently<T>(
-  { name, program, silenceMs = defaultSilence() }: Waited,
+  { name, program, silenceMs = defaultSilence(), remedy = "" }: Waited,
   work: (waiting: Waiting) => Promise<T>,
   isAsking = asksOnTerminal,
 ): Promise<T> {
   const longestMs = Math.max(LONGEST_MS, silenceMs);
   const abort = new AbortController();
-  const begun = performance.now();
+  let begun = performance.now();
   let lastSign = begun;
   let lastWords = "";
+  let hasAnswered = false;
   let isNoticeDue = process.stderr.isTTY;
   const giveUp = (ms: number): void => {
-    const reason = `no answer from ${program} within ${formatDuration(ms)}${lastWords}`;
+    const reason = `no answer from ${program} within ${formatDuration(ms)}${lastWords}${hasAnswered ? "" : remedy}`;
     abort.abort(new Failure(`cannot reach '${name}': ${reason}`));
   };
   const check = (): void => {
@@ -64,9 +69,14 @@ export async function patiently<T>(
     lastSign = performance.now();
     if (line.trim() !== "") lastWords = `: ${line.trim()}`;
   };
+  const progress = (): void => {
+    lastSign = begun = performance.now();
+    isNoticeDue = false;
+    hasAnswered = true;
+  };
   const timer = setInterval(check, CHECK_MS);
   try {
-    return await work({ signal: abort.signal, logger: { ...silentLogger, warn } });
+    return await work({ signal: abort.signal, logger: { ...silentLogger, warn }, progress });
   } finally {
     clearInterval(timer);
   }

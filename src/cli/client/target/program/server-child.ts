@@ -8,6 +8,8 @@ export interface ServerProgram {
   readonly command: readonly [string, ...string[]];
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
+  /** It reaches a machine to which exec-server may be brought: see `bring/`. */
+  readonly brings?: boolean;
   /** False if it never asks for a password. Ctrl-C then does not reach it, whatever it makes of signals. Default: true. */
   readonly usesTerminal?: boolean;
 }
