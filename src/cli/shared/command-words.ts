@@ -6,7 +6,7 @@ export const TARGET_OPTIONS = [
   ["--ca <PATH>", "CA certificates to trust with wss://; also EXEC_SERVER_CA"],
   ["--cert <PATH>", "client certificate for wss://; also EXEC_SERVER_CERT"],
   ["--key <PATH>", "private key of --cert; also EXEC_SERVER_KEY"],
-  ["--no-bring", "do not bring exec-server to a machine that ssh reaches and that lacks it"],
+  ["--no-bring", "do not put exec-server on a machine that lacks it"],
   ["--debug", "show on stderr every message that is sent and received"],
 ] as const;
 

@@ -18,6 +18,7 @@ import { hostsPath } from "../../shared/hosts-path.ts";
 import { readHosts, secretsWarning } from "../target/hosts/hosts-file.ts";
 import { replaceFile } from "../../shared/replace-file.ts";
 import { isSshUrl, sshCommand, withRemoteCommand } from "../target/program/ssh-command.ts";
+import { testHost } from "../target/test-host.ts";
 import type { TargetOptions } from "../target/target-options.ts";
 
 const EXAMPLES = `
@@ -28,6 +29,7 @@ on this machine. Fleets are tables of the same file: see 'exec-server fleet --he
 Examples:
   exec-server host add build wss://build.example:8443 --token-file build.token
   exec-server host add web ssh://deploy@web.example
+  exec-server host test web
   exec-server host edit web --remote-command /opt/node/bin/exec-server
   exec-server host add box -- docker exec -i box exec-server --listen stdio
   exec-server -H build run -- make
@@ -76,6 +78,12 @@ export function define(program: Command): void {
     .description("List the hosts. Tokens are not shown.")
     .option("--json", "print one JSON document")
     .action(() => listHosts(list.opts<{ json?: boolean }>()));
+  const test = host
+    .command("test")
+    .description("Connect to a host, and print step by step what works and how long it takes.")
+    .argument("<name>", "what -H takes: a host, FLEET/NAME or ssh://[USER@]HOST[:PORT]")
+    .option("--no-bring", "do not put exec-server on a machine that lacks it")
+    .action((name: string) => testHost(name, test.opts<Pick<TargetOptions, "bring">>()));
   host
     .command("remove")
     .alias("rm")

@@ -9,6 +9,7 @@ import { Failure } from "../../shared/failure.ts";
 import { writeErr } from "../../shared/standard-streams.ts";
 import { printable } from "../print/printable.ts";
 import { connectOwn, findOwn } from "./own-server/connect-own.ts";
+import type { Step } from "./program/bring/converse.ts";
 import { resolveTarget } from "./resolve-target.ts";
 import type { Target } from "./target.ts";
 import type { TargetOptions } from "./target-options.ts";
@@ -27,7 +28,10 @@ export interface Connected {
 export type Purpose = "session" | "kept";
 
 /** What is not a user's to say. */
-export type ProgramOptions = Pick<ConnectOptions, "clientName" | "signal">;
+export interface ProgramOptions extends Pick<ConnectOptions, "clientName" | "signal"> {
+  /** Called with what happens on the way to a machine to which exec-server may have to be brought. */
+  readonly onStep?: (step: Step) => void;
+}
 
 /** Connects a command to the server that its options and the environment name. */
 export async function connectTarget(
@@ -87,7 +91,7 @@ export async function openTarget(
       const { initializeTimeoutMs } = target;
       return connectProgram(target, {
         ...options,
-        ...defined({ initializeTimeoutMs }),
+        ...defined({ initializeTimeoutMs, onStep: program.onStep }),
         kept: purpose === "kept",
       });
     }

@@ -112,19 +112,11 @@ function locationHint(name: string, program: string): string {
     : `exec-server host add --replace ${name} -- ${program} …`;
 }
 
-/** A failure of a machine whose shell was sent a script, and which has not run it. */
-function otherProgram(
-  { message }: ConnectionError,
-  name: string,
-  status: string | undefined,
-): Failure | undefined {
-  const [, said] =
-    / exited with status \d+(?:; its last lines on stderr)?(: .*|)$/s.exec(message.replace(NO_SHELL, "")) ??
-    [];
-  if (!message.endsWith(NO_SHELL) || said === undefined || status === SSH_FAILURE_STATUS) return undefined;
-  return /^: sh: .*\bssh: /.test(said)
+/** Without a word of the script, the other machine has not run it. */
+function didNotRunScript(name: string, words: string): Failure {
+  return /^: sh: .*\bssh: /.test(words)
     ? new Failure(`cannot reach '${name}' because ssh was not found; install it`)
-    : new Failure(`'${name}' does not run commands in a shell${said}; ${FORCED_COMMAND_HINT}`);
+    : new Failure(`'${name}' does not run commands in a shell${words}; ${FORCED_COMMAND_HINT}`);
 }
 
 /** Adds what the user can do about it. */
@@ -133,22 +125,23 @@ function explained(
   { name }: ServerProgram,
   [program]: readonly [string, ...string[]],
 ): Failure {
-  const [, status] = / exited with status (\d+)/.exec(error.message) ?? [];
-  const [, said = ""] = /its last lines on stderr: (?:exec-server: )?(.*)/s.exec(error.message) ?? [];
+  const message = error.message.replace(NO_SHELL, "");
+  const [, status] = / exited with status (\d+)/.exec(message) ?? [];
+  const [, said = ""] = /its last lines on stderr: (?:exec-server: )?(.*)/s.exec(message) ?? [];
   const words = said === "" ? "" : `: ${said.trim()}`;
-  const other = otherProgram(error, name, status);
-  if (other !== undefined) return other;
+  if (message !== error.message && status !== undefined && status !== SSH_FAILURE_STATUS)
+    return didNotRunScript(name, words || (/ exited with status \d+(: .*)/s.exec(message)?.[1] ?? ""));
   if (Number(status) === NOT_FOUND_STATUS)
     return new Failure(
       said.includes(`${program}: `) && !said.includes("exec-server")
         ? `cannot reach '${name}' because ${program} was not found; install it`
         : `exec-server was not found on '${name}'${words}; install it there with '${INSTALL_COMMAND}', or say where it is: ${locationHint(name, program)}`,
     );
-  if (error.message.includes("is not valid JSON"))
+  if (message.includes("is not valid JSON"))
     return new Failure(
       `'${name}' printed something that is not an exec-server message; its shell must not print anything when it runs a command`,
     );
   if (status !== undefined)
     return new Failure(`cannot reach '${name}'${words || `: ${program} ended with status ${status}`}`);
-  return new Failure(`cannot reach '${name}': ${error.message}`);
+  return new Failure(`cannot reach '${name}': ${message}`);
 }
