@@ -88,6 +88,12 @@ export const buildSandboxHelper = () =>
 export const buildReceiver = () =>
   bundle("src/cli/launcher/receive.ts", { minify: true, charset: "ascii", format: "iife" });
 
+/** The main program of a single executable, whose bundle has this name. */
+export const buildOneFile = (name) =>
+  bundle("src/cli/launcher/one-file.ts", {
+    define: { "import.meta.url": "__filename", BUNDLE_NAME: JSON.stringify(name) },
+  });
+
 const definitions = (version) => ({
   EXEC_SERVER_VERSION: JSON.stringify(version),
   // A path works as well where it is used.

@@ -14,7 +14,15 @@ const FILES = [
   "parts/yaml.js",
 ];
 /** The FFI library has a package for each platform, of which only this machine's is here. */
-const FFI_FILES = ["package.json", "index.cjs", "src/koffi/index.cjs", "src/koffi/src/static.cjs"];
+export const FFI_FILES = ["package.json", "index.cjs", "src/koffi/index.cjs", "src/koffi/src/static.cjs"];
+
+/** Of the package with its binary for one architecture: for glibc, and for musl. */
+export const ffiBinaries = (arch) => [
+  "package.json",
+  "index.js",
+  `linux_${arch}/koffi.node`,
+  `musl_${arch}/koffi.node`,
+];
 
 /** dist/bundle.json: the files that exec-server brings to another machine, and what names their directory there. */
 export function describeBundle(dist, version) {
