@@ -7,6 +7,8 @@ import { type SshMachine, startSshd } from "../sshd.ts";
 
 /** All that the script on the other machine may use. No tar, no curl, no find, no sha256sum, no base64. */
 const UTILITIES = ["chmod", "df", "id", "ls", "mkdir", "rm", "uname"];
+/** What it also uses for a single executable; the last two if they are there. */
+export const FILE_UTILITIES = ["getconf", "head", "mv", "gzip", "sha256sum"];
 /** What the tests run there. */
 const PROGRAMS = ["cat", "echo", "env", "sh", "sleep"];
 
@@ -23,7 +25,7 @@ export class BareMachine implements AsyncDisposable {
   static async start(): Promise<BareMachine> {
     const machine = new BareMachine();
     mkdirSync(machine.bin);
-    for (const name of [...UTILITIES, ...PROGRAMS]) machine.install(name);
+    for (const name of [...UTILITIES, ...FILE_UTILITIES, ...PROGRAMS]) machine.install(name);
     machine.logIn("/bin/sh");
     machine.#sshd = await startSshd(
       join(machine.remote.home, "sshd"),
@@ -55,6 +57,39 @@ export class BareMachine implements AsyncDisposable {
 
   logInWith(script: string): void {
     writeFileSync(this.#login, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+  }
+
+  /** Runs a script with mounts of its own. */
+  inNamespace(script: string): string {
+    return `PATH=/usr/sbin:/usr/bin:/sbin:/bin exec unshare --mount --map-root-user /bin/sh -c '${script}'`;
+  }
+
+  /** Where it is not even in the usual places outside of PATH. */
+  logInWithoutNode(): void {
+    rmSync(join(this.bin, "node"), { force: true });
+    this.logInWith(
+      this.inNamespace(
+        `for node in /usr/local/bin/node /opt/node/bin/node; do if [ -e $node ]; then mount --bind /dev/null $node; fi; done; PATH=${this.bin}; exec /bin/sh -c "$SSH_ORIGINAL_COMMAND"`,
+      ),
+    );
+  }
+
+  /** Busybox is /bin/sh there, and every utility. */
+  logInToBusybox(): void {
+    const shell = join(this.remote.home, "busybox-shell");
+    // Busybox itself would look at the name by which it is called.
+    writeFileSync(shell, '#!/bin/busybox sh\nexec /bin/busybox sh "$@"\n', { mode: 0o755 });
+    const bin = join(this.remote.home, "busybox");
+    rmSync(bin, { recursive: true, force: true });
+    mkdirSync(bin);
+    for (const name of [...UTILITIES, ...FILE_UTILITIES, "echo", "env"])
+      symlinkSync("/bin/busybox", join(bin, name));
+    if (existsSync(join(this.bin, "node"))) symlinkSync(process.execPath, join(bin, "node"));
+    this.logInWith(
+      this.inNamespace(
+        `mount --bind ${shell} /bin/dash && exec env PATH=${bin} /bin/dash -c "$SSH_ORIGINAL_COMMAND"`,
+      ),
+    );
   }
 
   /** Forgets what has been brought. */

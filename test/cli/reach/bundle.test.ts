@@ -65,32 +65,9 @@ test.each(process.env["REACH_WHOLE"] === "1" ? SHELLS : SHELLS.slice(0, 2))(
 );
 
 it("works with busybox as /bin/sh and for every utility", async () => {
-  machine.logInWith(inNamespace(`mount --bind ${busyboxShell()} /bin/dash && exec ${busyboxLogin()}`));
+  machine.logInToBusybox();
   expect(await machine.run(ECHO)).toMatchObject(THERE);
 });
-
-/** Stands in for /bin/sh; busybox itself would look at the name by which it is called. */
-function busyboxShell(): string {
-  const path = join(machine.remote.home, "busybox-shell");
-  writeFileSync(path, '#!/bin/busybox sh\nexec /bin/busybox sh "$@"\n', { mode: 0o755 });
-  return path;
-}
-
-/** A PATH in which every utility is busybox. */
-function busyboxLogin(): string {
-  const bin = join(machine.remote.home, "busybox");
-  rmSync(bin, { recursive: true, force: true });
-  mkdirSync(bin);
-  for (const name of ["chmod", "df", "id", "ls", "mkdir", "rm", "uname", "getconf", "echo"])
-    symlinkSync("/bin/busybox", join(bin, name));
-  symlinkSync(process.execPath, join(bin, "node"));
-  return `env PATH=${bin} /bin/dash -c "$SSH_ORIGINAL_COMMAND"`;
-}
-
-/** Runs a script with mounts of its own. */
-function inNamespace(script: string): string {
-  return `PATH=/usr/sbin:/usr/bin:/sbin:/bin exec unshare --mount --map-root-user /bin/sh -c '${script}'`;
-}
 
 it("what is brought runs terminals, files, HTTP and kept processes", async () => {
   const started = await machine.run([
@@ -104,7 +81,6 @@ it("what is brought runs terminals, files, HTTP and kept processes", async () =>
     "echo up; exec sleep 60",
   ]);
   expect(started).toMatchObject({ status: 0, stdout: "kept\n", stderr: "" });
-  onTestFinished(async () => void (await machine.run(["stop", "--force"])));
   expect(await machine.run(["logs", "kept"])).toMatchObject({ status: 0, stdout: "up\n" });
   expect(await machine.run(["run", "-t", "--", "sh", "-c", "[ -t 1 ] && echo terminal"])).toMatchObject({
     status: 0,
@@ -159,7 +135,7 @@ it("--no-bring brings nothing, and starts what has been brought before neither",
 });
 
 test.each([
-  ["no Node", undefined, "it needs Node 20.19 or later there; install Node, or install exec-server"],
+  ["no Node", undefined, "it needs Node 20.19 or later there; install Node, name a directory with"],
   [
     "an old Node",
     "18.20.4",
@@ -167,15 +143,10 @@ test.each([
   ],
 ])("%s there is said in one line", async (_, version, message) => {
   rmSync(join(machine.bin, "node"));
+  machine.logInWithoutNode();
   if (version !== undefined)
     writeFileSync(join(machine.bin, "node"), `#!/bin/sh\necho ${version}\n`, { mode: 0o755 });
-  // One of this machine's own would be found, too.
-  machine.logInWith(
-    inNamespace(
-      `for node in /usr/local/bin/node /opt/node/bin/node; do if [ -e $node ]; then mount --bind /dev/null $node; fi; done; PATH=${machine.bin}; exec /bin/sh -c "$SSH_ORIGINAL_COMMAND"`,
-    ),
-  );
-  const ended = await machine.run(ECHO);
+  const ended = await machine.run(ECHO, { env: { EXEC_SERVER_BINARIES: "/nowhere" } });
   expect(ended.stderr).toMatch(/^exec-server: cannot bring exec-server to 'ssh:\/\/machine': [^\n]+\n$/);
   expect(ended.stderr).toMatch(message);
   expect(ended.status).toBe(255);
@@ -324,7 +295,7 @@ test.each([
   // The home directory may itself be below /tmp.
   const mounts = places.map((path) => `mount -t tmpfs -o mode=0755,${options} none ${path}`);
   machine.logInWith(
-    inNamespace(
+    machine.inNamespace(
       [
         ...mounts.slice(0, 2),
         // The home directory of the test may be below /tmp.

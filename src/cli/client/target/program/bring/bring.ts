@@ -4,6 +4,7 @@ import { drawErr } from "../../../../shared/standard-streams.ts";
 import { printable } from "../../../print/printable.ts";
 import { hasBundle, ownBundle } from "./bundle.ts";
 import { converse, type Step } from "./converse.ts";
+import { ownExecutables } from "./executables.ts";
 import { remoteCommand } from "./remote-script.ts";
 
 const NONCE_BYTES = 12;
@@ -33,17 +34,20 @@ export function bringing(
   kept: boolean,
 ): BringingCommand {
   const bundle = ownBundle();
+  const executables = ownExecutables(bundle.version);
   const nonce = randomBytes(NONCE_BYTES).toString("hex");
   const script = remoteCommand({
     nonce,
     name: bundle.name,
     files: bundle.files,
     kilobytes: bundle.kilobytes,
+    executables: new Map([...executables].map(([machine, executable]) => [machine, executable.name])),
     args: kept ? "bridge --stdio" : "--listen stdio",
   });
   return {
     command: [ssh, ...args.slice(0, -1), script],
-    prepare: (pipes, { signal, onStep }) => converse(pipes, { name, nonce, bundle, signal, onStep }),
+    prepare: (pipes, { signal, onStep }) =>
+      converse(pipes, { name, nonce, bundle, executables, signal, onStep }),
   };
 }
 

@@ -30,6 +30,7 @@ interface Payload {
 
 /** A server as a few files that Node runs. */
 export interface Bundle {
+  readonly version: string;
   /** Of its directory on the other machine: the same bundle has the same name. */
   readonly name: string;
   readonly arch: string;
@@ -64,6 +65,7 @@ export function ownBundle(): Bundle {
   ].map(({ package: from, name }) => ({ from, name, to: `node_modules/${from}/${name}` }));
   let payload: Payload | undefined;
   return {
+    version,
     kilobytes: KILOBYTES,
     name: `${version}-${createHash("sha256").update(hash).update(arch).digest("hex").slice(0, HASH_LENGTH)}`,
     arch,

@@ -4,6 +4,7 @@ import { printable } from "../../../print/printable.ts";
 import { Failure } from "../../../../shared/failure.ts";
 import { INSTALL_COMMAND } from "../../../../shared/install-command.ts";
 import type { Bundle } from "./bundle.ts";
+import { type Executable, MACHINES, packExecutable } from "./executables.ts";
 import { MARK } from "./remote-script.ts";
 
 /** What a login shell may print of its own, and a machine may say about itself. */
@@ -11,11 +12,8 @@ const MAX_PREAMBLE_BYTES = 262_144;
 const MAX_LINE_BYTES = 8_192;
 const PIECE_BYTES = 16_384;
 const NEWLINE = 10;
-/** `uname -m` of the architectures that Node has. */
-const ARCHITECTURES = new Map([
-  ["x86_64", "x64"],
-  ["aarch64", "arm64"],
-]);
+/** Oldest glibc that a single executable runs with. */
+const GLIBC = [2, 28] as const;
 
 /** Ends the error of a command that has ended without a word of the script. */
 export const NO_SHELL = "; its shell has not answered";
@@ -31,6 +29,8 @@ interface Conversation {
   readonly name: string;
   readonly nonce: string;
   readonly bundle: Bundle;
+  /** By what `uname -m` says. */
+  readonly executables: ReadonlyMap<string, Executable>;
   readonly signal: AbortSignal;
   readonly onStep: (step: Step) => void;
 }
@@ -47,6 +47,7 @@ export async function converse(pipes: ChildPipes, conversation: Conversation): P
   const refusals: string[] = [];
   /** Each is asked for once, whatever the other side says. */
   const asked = new Set<string>();
+  let load: Load | undefined;
   let hasShell = false;
   // The command may end without reading; stdout then says so.
   const ignore = (): void => {};
@@ -70,6 +71,9 @@ export async function converse(pipes: ChildPipes, conversation: Conversation): P
           refusals.push(text);
           onStep({ kind: word, text });
           break;
+        case "gzip":
+          facts.set(word, "");
+          break;
         case "machine":
         case "node":
         case "dir":
@@ -84,11 +88,11 @@ export async function converse(pipes: ChildPipes, conversation: Conversation): P
             `cannot bring exec-server to '${name}', which has no directory for it: ${refusals.map(printable).join("; ")}; free or name one there with XDG_CACHE_HOME, or install it there with '${INSTALL_COMMAND}'`,
           );
         case "need":
-          checkMachine(name, facts, conversation.bundle);
-          pipes.stdin.write(`node\n${receiver(conversation)}\n`);
+          load = await prepareLoad(conversation, facts);
+          pipes.stdin.write(`${load.answer}\n`);
           break;
         case "send":
-          await send(pipes, conversation);
+          if (load !== undefined) await send(pipes, load.bytes, conversation);
           break;
         case "failed":
           throw new Failure(`cannot bring exec-server to '${name}': ${printable(text)}${remedy(text)}`);
@@ -110,36 +114,58 @@ function remedy(text: string): string {
   return "";
 }
 
-/** Nothing that the other machine says is used here for more than this comparison. */
-function checkMachine(name: string, facts: ReadonlyMap<string, string>, { arch }: Bundle): void {
-  const [system = "", machine = ""] = facts.get("machine")?.split(" ") ?? [];
-  const install = `install exec-server there with '${INSTALL_COMMAND}'`;
+/** What is sent: an answer to the script, and, when it is ready, the bytes that it has been told of. */
+interface Load {
+  readonly answer: string;
+  readonly bytes: Buffer;
+}
+
+/** The bundle for a machine with Node, otherwise a single executable. What the other machine says is only compared. */
+async function prepareLoad(
+  { name, nonce, bundle, executables }: Conversation,
+  facts: ReadonlyMap<string, string>,
+): Promise<Load> {
+  const [system = "", machine = "", libc = "", libcVersion = ""] = facts.get("machine")?.split(" ") ?? [];
+  const fail = (reason: string): Failure =>
+    new Failure(
+      `cannot bring exec-server to '${name}': ${reason}, or install exec-server there with '${INSTALL_COMMAND}'`,
+    );
   if (system !== "Linux")
     throw new Failure(
       `cannot bring exec-server to '${name}': it serves only on Linux, not on ${printable(system)}`,
     );
-  const there = facts.get("node");
-  const [, major = 0, minor = 0] = /^(\d{1,4})\.(\d{1,4})\.\d/.exec(there ?? "") ?? [];
-  if (Number(major) < 20 || (Number(major) === 20 && Number(minor) < 19)) {
-    const found = there === undefined ? "" : `, and ${printable(there)} is older`;
-    throw new Failure(
-      `cannot bring exec-server to '${name}': it needs Node 20.19 or later there${found}; install Node, or ${install}`,
-    );
+  const node = facts.get("node");
+  const hasNode = isAtLeast(node, [20, 19]);
+  if (hasNode && MACHINES.get(machine) === bundle.arch) {
+    const { bytes, sha256 } = bundle.payload();
+    const settings = JSON.stringify({ nonce, name: bundle.name, bytes: bytes.length, sha256 });
+    const program = Buffer.from(`const BUNDLE=${settings};${bundle.receiver()}`);
+    return { answer: `node ${program.toString("base64")}`, bytes };
   }
-  if (ARCHITECTURES.get(machine) !== arch)
-    throw new Failure(
-      `cannot bring exec-server to '${name}': this machine is ${arch}, and that one ${printable(machine)}; ${install}`,
-    );
+  const executable = executables.get(machine);
+  if (executable === undefined) {
+    if (hasNode)
+      throw fail(`this machine is ${bundle.arch}, and that one ${printable(machine)}; ${MAKE_FILE}`);
+    const older = node === undefined ? "" : `, and ${printable(node)} is older`;
+    throw fail(`it needs Node 20.19 or later there${older}; install Node, ${MAKE_FILE}`);
+  }
+  // Where it is unknown, trying shows it.
+  if (libc === "musl" || (libc === "glibc" && !isAtLeast(libcVersion, GLIBC)))
+    throw fail(`without Node 20.19 or later it needs glibc 2.28 there; install Node`);
+  const compress = facts.has("gzip");
+  const { bytes, length } = await packExecutable(executable, compress);
+  const how = compress ? "gzip" : "plain";
+  return { answer: `file ${bytes.length} ${length} ${executable.sha256} ${how}`, bytes };
 }
 
-function receiver({ nonce, bundle }: Conversation): string {
-  const payload = bundle.payload();
-  const settings = { nonce, name: bundle.name, bytes: payload.bytes.length, sha256: payload.sha256 };
-  return Buffer.from(`const BUNDLE=${JSON.stringify(settings)};${bundle.receiver()}`).toString("base64");
+const MAKE_FILE = "name a directory with the single executable in EXEC_SERVER_BINARIES";
+
+function isAtLeast(version: string | undefined, [major, minor]: readonly [number, number]): boolean {
+  const [, first, second] = /^(\d{1,4})\.(\d{1,4})(?:\.|$)/.exec(version ?? "") ?? [];
+  return Number(first) > major || (Number(first) === major && Number(second) >= minor);
 }
 
-async function send({ stdin }: ChildPipes, { bundle, signal, onStep }: Conversation): Promise<void> {
-  const { bytes } = bundle.payload();
+async function send({ stdin }: ChildPipes, bytes: Buffer, { signal, onStep }: Conversation): Promise<void> {
   const total = bytes.length;
   for (let sent = 0; sent < total; ) {
     const piece = bytes.subarray(sent, sent + PIECE_BYTES);

@@ -8,9 +8,14 @@ export interface ScriptSettings {
   readonly files: readonly string[];
   /** Space that the bundle needs there. */
   readonly kilobytes: number;
+  /** Directory names of the single executables that could be brought instead, by what `uname -m` says. */
+  readonly executables: ReadonlyMap<string, string>;
   /** Arguments of exec-server. */
   readonly args: string;
 }
+
+/** Space for a single executable, and for what it unpacks. */
+const EXECUTABLE_KILOBYTES = 184_320;
 
 /** Precedes the nonce in each line of the script. In the script itself it never does, so its echo is not an answer. */
 export const MARK = "exec-server:";
@@ -28,7 +33,8 @@ export function remoteCommand(settings: ScriptSettings): string {
  * has been brought before; otherwise it says what the machine has, and waits for an answer. Its variables begin with an
  * underscore, because a variable of the same name in the environment would reach the server.
  */
-function remoteScript({ nonce, name, files, kilobytes, args }: ScriptSettings): string {
+function remoteScript({ nonce, name, files, kilobytes, executables, args }: ScriptSettings): string {
+  const cases = [...executables].map(([machine, directory]) => `${machine}) _b=${directory};;`);
   return `
 _k=${nonce}; _w=${name}; _need=${kilobytes}; _um=$(umask); _u=$(id -u);
 _say() { printf "%s\\n" "${MARK}$_k $*"; };
@@ -36,14 +42,19 @@ _say() { printf "%s\\n" "${MARK}$_k $*"; };
 ${CHECKS}
 
 _start() {
-  for _f in ${files.join(" ")} node; do
-    if [ -L "$1/$_f" ] || [ ! -s "$1/$_f" ]; then return 1; fi;
-  done;
-  read -r _n < "$1/node" || return 1;
-  [ -x "$_n" ] || return 1;
+  _s=$1/exec-server;
+  if [ -L "$_s" ] || [ ! -x "$_s" ]; then
+    for _f in ${files.join(" ")} node; do
+      if [ -L "$1/$_f" ] || [ ! -s "$1/$_f" ]; then return 1; fi;
+    done;
+    read -r _n < "$1/node" || return 1;
+    [ -x "$_n" ] || return 1;
+    _s=;
+  fi;
   { printf "" > "$1/used"; } 2>/dev/null;
   umask "$_um";
   _say ready "$1";
+  if [ -n "$_s" ]; then exec "$_s" ${args}; fi;
   exec "$_n" "$1/cli.js" ${args};
 };
 
@@ -54,28 +65,56 @@ _kept() {
 
 ${PROBE}
 
+${RECEIVE_FILE}
+
 _say shell;
 if command -v exec-server >/dev/null 2>&1; then _say installed; exec exec-server ${args}; fi;
 _each _kept;
+_b=;
+${cases.length === 0 ? "" : `case $(uname -m) in ${cases.join(" ")} esac; if [ -n "$_b" ]; then _bundle=$_w; _w=$_b; _each _kept; _w=$_bundle; fi;`}
 
 umask 077;
-_say machine "$(uname -s) $(uname -m) $(getconf GNU_LIBC_VERSION 2>/dev/null || echo other libc)";
+_say machine "$(uname -s) $(uname -m) $(_libc)";
 _node;
+if [ -z "$_n" ] && [ -n "$_b" ]; then _need=${EXECUTABLE_KILOBYTES}; fi;
+if command -v gzip >/dev/null 2>&1; then _say gzip; fi;
 _each _try || { _say nowhere; exit 1; };
 trap _clean EXIT;
 trap "exit 1" HUP INT TERM;
 _say need;
 read -r _r || exit 1;
-if [ "$_r" = node ] && read -r _r; then
-  "$_n" -e "eval(atob(process.argv[1]))" "$_r" "$_d" "$_t" || exit 1;
-  _clean;
-  _start "$_d/$_w";
-  _say failed "$_d/$_w: is incomplete or belongs to someone else";
-fi;
+set -f; set -- $_r; set +f;
+case $1 in
+  node) "$_n" -e "eval(atob(process.argv[1]))" "$2" "$_d" "$_t" || exit 1;;
+  file) _w=$_b; _file "$@" || exit 1;;
+  *) exit 1;;
+esac;
+_clean;
+_start "$_d/$_w";
+_say failed "$_d/$_w: is incomplete or belongs to someone else";
 exit 1`
     .replaceAll(/\s*\n\s*/g, " ")
     .trim();
 }
+
+/** Takes one file from stdin: its arguments are the bytes to read, the length and hash of the file, and `gzip` or `plain`. */
+const RECEIVE_FILE = `
+_fail() { _say failed "$_d: $*"; return 1; };
+_file() {
+  _f=$_t/exec-server;
+  _say send;
+  if [ "$5" = gzip ]; then head -c "$2" | gzip -dc > "$_f"; else head -c "$2" > "$_f"; fi 2>/dev/null;
+  _l=$(set -- $(ls -ln -- "$_f" 2>/dev/null); echo "$5");
+  [ "$_l" = "$3" ] || _fail "only \${_l:-0} of $3 bytes could be written; is the disk full?" || return 1;
+  if command -v sha256sum >/dev/null 2>&1; then
+    _l=$(sha256sum < "$_f");
+    [ "\${_l%% *}" = "$4" ] || _fail "the file was damaged on its way" || return 1;
+  fi;
+  chmod 700 "$_f";
+  _l=$("$_f" --version 2>&1 >/dev/null </dev/null) || _fail "the file does not run there: $_l" || return 1;
+  mkdir "$_d/$_w" 2>/dev/null;
+  _mine "$_d/$_w" && mv -f "$_f" "$_d/$_w/exec-server" || _fail "$_w cannot be used";
+};`;
 
 /**
  * Nothing is run from a directory that someone else could have filled. `_safe`: only its owner, this user or root, can
@@ -100,6 +139,11 @@ _each() { _home "$1" || "$1" /var/tmp "exec-server-cache-$_u" || "$1" /tmp "exec
 
 /** Finds Node, and a directory where this user can write and execute. */
 const PROBE = `
+_libc() {
+  getconf GNU_LIBC_VERSION 2>/dev/null && return;
+  for _f in /lib/ld-musl-*; do if [ -e "$_f" ]; then echo musl; return; fi; done;
+  echo unknown libc;
+};
 _node() {
   for _n in node nodejs /usr/local/bin/node /opt/node/bin/node "$HOME"/.local/bin/node "$HOME"/.nvm/versions/node/*/bin/node; do
     _n=$(command -v "$_n" 2>/dev/null) || continue;
