@@ -57,9 +57,9 @@ function openRoot(parent: string, name: string): string | undefined {
 function mayExecute(directory: string): boolean {
   const path = join(directory, "try");
   writeFileSync(path, "#!/bin/sh\n", { mode: 0o700 });
-  const { error } = spawnSync(path, { stdio: "ignore" });
+  const { error }: { readonly error?: NodeJS.ErrnoException } = spawnSync(path, { stdio: "ignore" });
   rmSync(path);
-  return (error as NodeJS.ErrnoException | undefined)?.code !== "EACCES";
+  return error?.code !== "EACCES";
 }
 
 /** The directory with everything, which is made if it does not exist. */

@@ -8,6 +8,9 @@ const EXAMPLES: readonly (readonly [RegExp, string])[] = [
   // The table of `fleet ls`.
   [/^(NAME +STATE +RUNNING +FREE) +LOAD +VERSION +AGE/gm, "$1  LOAD  VERSION  AGE"],
   [/^(\S+\/\S+ +\w+ +\d+ +\d+) +[\d.]+( +\S+) +\d+s/gm, "$1  0.42$2     2s"],
+  // The steps of `host test`.
+  [/^ +[\d.]+m?s {2}(?=[a-z])/gm, "    40ms  "],
+  [/( answers: version )[\d.]+/g, "$10.1.0"],
   // The summary of `cp`.
   [/ in \d+s, [\d.]+ \w+\/s$/gm, " in 1s, 9 B/s"],
   // The summary of `sync`.

@@ -8,7 +8,7 @@ import { type SshMachine, startSshd } from "../sshd.ts";
 /** All that the script on the other machine may use. No tar, no curl, no find, no sha256sum, no base64. */
 const UTILITIES = ["chmod", "df", "id", "ls", "mkdir", "rm", "uname"];
 /** What it also uses for a single executable; the last two if they are there. */
-export const FILE_UTILITIES = ["getconf", "head", "mv", "gzip", "sha256sum"];
+const FILE_UTILITIES = ["getconf", "head", "mv", "gzip", "sha256sum"];
 /** What the tests run there. */
 const PROGRAMS = ["cat", "echo", "env", "sh", "sleep"];
 

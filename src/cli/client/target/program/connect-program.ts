@@ -130,7 +130,7 @@ function explained(
   const [, said = ""] = /its last lines on stderr: (?:exec-server: )?(.*)/s.exec(message) ?? [];
   const words = said === "" ? "" : `: ${said.trim()}`;
   if (message !== error.message && status !== undefined && status !== SSH_FAILURE_STATUS)
-    return didNotRunScript(name, words || (/ exited with status \d+(: .*)/s.exec(message)?.[1] ?? ""));
+    return didNotRunScript(name, words || (message.split(` exited with status ${status}`)[1] ?? ""));
   if (Number(status) === NOT_FOUND_STATUS)
     return new Failure(
       said.includes(`${program}: `) && !said.includes("exec-server")

@@ -74,3 +74,27 @@ it("hosts.toml can give it less, or more", async () => {
   expect((await givenUp(SAYS_NOTHING, { silenceMs: 2_000 })).second).toBe(2);
   expect((await givenUp(SAYS_NOTHING, { silenceMs: 300_000 })).second).toBe(300);
 });
+
+it("progress starts all limits again, and what to do about silence is only for a program that was always silent", async () => {
+  for (const [reports, expected] of [
+    [0, { seconds: 15, message: "cannot reach 'm': no answer from ssh within 15s; try this" }],
+    [200, { seconds: 215, message: "cannot reach 'm': no answer from ssh within 15s" }],
+  ] as const) {
+    let message: string | undefined;
+    let report = (): void => {};
+    void patiently(
+      { name: "m", program: "ssh", silenceMs: undefined, remedy: "; try this" },
+      ({ signal, progress }) => {
+        report = progress;
+        return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+      },
+      SAYS_NOTHING,
+    ).catch((error: Error) => (message = error.message));
+    let seconds = 0;
+    for (; message === undefined && seconds < 1_000; seconds += 1) {
+      if (seconds <= reports && reports > 0) report();
+      await vi.advanceTimersByTimeAsync(1_000);
+    }
+    expect({ seconds, message }).toEqual(expected);
+  }
+});

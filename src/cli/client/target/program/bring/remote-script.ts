@@ -93,8 +93,10 @@ _clean;
 _start "$_d/$_w";
 _say failed "$_d/$_w: is incomplete or belongs to someone else";
 exit 1`
-    .replaceAll(/\s*\n\s*/g, " ")
-    .trim();
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "")
+    .join(" ");
 }
 
 /** Takes one file from stdin: its arguments are the bytes to read, the length and hash of the file, and `gzip` or `plain`. */
