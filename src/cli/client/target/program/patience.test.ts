@@ -80,7 +80,7 @@ it("progress starts all limits again, and what to do about silence is only for a
     [0, { seconds: 15, message: "cannot reach 'm': no answer from ssh within 15s; try this" }],
     [200, { seconds: 215, message: "cannot reach 'm': no answer from ssh within 15s" }],
   ] as const) {
-    let message: string | undefined;
+    const outcome: { message?: string } = {};
     let report = (): void => {};
     void patiently(
       { name: "m", program: "ssh", silenceMs: undefined, remedy: "; try this" },
@@ -89,12 +89,12 @@ it("progress starts all limits again, and what to do about silence is only for a
         return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
       },
       SAYS_NOTHING,
-    ).catch((error: Error) => (message = error.message));
+    ).catch((error: Error) => (outcome.message = error.message));
     let seconds = 0;
-    for (; message === undefined && seconds < 1_000; seconds += 1) {
+    for (; outcome.message === undefined && seconds < 1_000; seconds += 1) {
       if (seconds <= reports && reports > 0) report();
       await vi.advanceTimersByTimeAsync(1_000);
     }
-    expect({ seconds, message }).toEqual(expected);
+    expect({ seconds, ...outcome }).toEqual(expected);
   }
 });
