@@ -92,9 +92,11 @@ export class BareMachine implements AsyncDisposable {
     );
   }
 
-  /** Forgets what has been brought. */
+  /** Forgets what has been brought. A server that ends just now may still write its code cache. */
   forget(): void {
-    rmSync(join(this.remote.home, ".cache"), { recursive: true, force: true });
+    const root = `exec-server-cache-${process.geteuid!()}`;
+    for (const path of [join(this.remote.home, ".cache"), `/var/tmp/${root}`, `/tmp/${root}`])
+      rmSync(path, { recursive: true, force: true, maxRetries: 20 });
   }
 
   /** The directories of what has been brought. */
