@@ -46,6 +46,16 @@ it.each([1, 7, 16, 17, 1000, 1_000_000])("frames arrive whole, in pieces of %i b
   expect(frames).toEqual(EXPECTED);
 });
 
+it("a frame that is a header alone comes once it is admitted, without another chunk", async () => {
+  const frames: unknown[] = [];
+  const reader = new FrameReader({
+    frame: (each) => void frames.push(seen(each)),
+    admit: () => Promise.resolve(),
+  });
+  await reader.read(encoded(frame("ping", { id: 5 })));
+  expect(frames).toEqual([["ping", 5, "", ""]]);
+});
+
 it("a frame waits until it is admitted", async () => {
   const admitted = createDeferred<void>();
   const asked: unknown[][] = [];

@@ -106,15 +106,20 @@ export class FrameReader {
         rest = rest.subarray(taken);
         if (this.#headerBytes < HEADER_BYTES) return undefined;
         const admitted = this.#begin();
-        if (admitted !== undefined) return admitted.then(() => this.read(rest));
+        if (admitted !== undefined) return admitted.then(() => this.#finishThenRead(rest));
       } else {
         rest = this.#bytes.take(this.#text.take(rest));
       }
-      if (this.#text.missing > 0 || this.#bytes.missing > 0) continue;
       const taken = this.#finish();
       if (taken !== undefined) return taken.then(() => this.read(rest));
     }
     return undefined;
+  }
+
+  /** A frame may be its header alone. */
+  async #finishThenRead(rest: Buffer): Promise<void> {
+    await this.#finish();
+    await this.read(rest);
   }
 
   #begin(): Promise<void> | undefined {
@@ -133,6 +138,7 @@ export class FrameReader {
   }
 
   #finish(): Promise<void> | undefined {
+    if (this.#text.missing > 0 || this.#bytes.missing > 0) return undefined;
     this.#headerBytes = 0;
     const kind = this.#kind!;
     const text = this.#text.parts.length === 0 ? "" : Buffer.concat(this.#text.parts).toString();

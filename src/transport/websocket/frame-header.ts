@@ -24,20 +24,24 @@ export class FrameHeader {
   /** Length of the header itself. The mask, if any, is its last four bytes. */
   bytes = 0;
 
-  /** Parses the header at `at`. False, with nothing changed, if it does not end before `end`. */
+  /** Parses the header at `at`. False if it does not end before `end`. */
   read(chunk: Uint8Array, at: number, end: number): boolean {
+    return this.readLength(chunk, at, end) && end - at >= this.bytes;
+  }
+
+  /** The same, but the mask may be missing. False, with nothing changed, if the length is. */
+  readLength(chunk: Uint8Array, at: number, end: number): boolean {
     if (end - at < SHORTEST_BYTES) return false;
     const second = chunk[at + 1]!;
     const short = second & LENGTH_BITS;
     const lengthBytes = short === TWO_BYTE_LENGTH ? 2 : short === EIGHT_BYTE_LENGTH ? 8 : 0;
     const isMasked = second >= MASKED;
-    const bytes = SHORTEST_BYTES + lengthBytes + (isMasked ? MASK_BYTES : 0);
-    if (end - at < bytes) return false;
+    if (end - at < SHORTEST_BYTES + lengthBytes) return false;
     const first = chunk[at]!;
     this.opcode = first & OPCODE_BITS;
     this.isFinal = first >= FINAL;
     this.isMasked = isMasked;
-    this.bytes = bytes;
+    this.bytes = SHORTEST_BYTES + lengthBytes + (isMasked ? MASK_BYTES : 0);
     this.payloadBytes = lengthBytes === 0 ? short : readLength(chunk, at + SHORTEST_BYTES, lengthBytes);
     return true;
   }

@@ -41,6 +41,17 @@ describe("FrameScanner", () => {
     expect(new FrameScanner("server", 1000).accepts(frame(1001, false))).toBe(false);
   });
 
+  it("refuses a header that arrives in pieces as soon as its length is known", () => {
+    for (const length of [1001, 70_000]) {
+      const header = frame(length, false);
+      const scanner = new FrameScanner("server", 1000);
+      const lengthEnd = header.length - 4;
+      expect(scanner.accepts(header.subarray(0, lengthEnd - 1))).toBe(true);
+      expect(scanner.accepts(header.subarray(lengthEnd - 1, lengthEnd))).toBe(false);
+      expect(scanner.messageTooLong).toBe(true);
+    }
+  });
+
   it("leaves messages beyond the wire's own limit to the library", () => {
     const scanner = new FrameScanner("server");
     const payload = Buffer.alloc(MAX_FRAME_BYTES);

@@ -90,7 +90,9 @@ export class FrameScanner {
       this.#partial[this.#partialBytes] = chunk[at]!;
       this.#partialBytes += 1;
       at += 1;
-      if (!header.read(this.#partial, 0, this.#partialBytes)) continue;
+      if (!header.readLength(this.#partial, 0, this.#partialBytes)) continue;
+      // The library refuses a frame that is too long before it has the mask.
+      if (this.#partialBytes < header.bytes && !this.#isTooLong()) continue;
       this.#partialBytes = 0;
       this.#begin();
       return at;
@@ -98,11 +100,23 @@ export class FrameScanner {
     return chunk.length;
   }
 
+  /** Whether the frame of the current header is, or makes its message. */
+  #isTooLong(): boolean {
+    const { opcode, payloadBytes } = this.#header;
+    if (payloadBytes > this.#maxFrameBytes) return true;
+    return opcode < FIRST_CONTROL_OPCODE && this.#bytesWith(this.#header) > this.#maxMessageBytes;
+  }
+
   #begin(): void {
     const { opcode, isFinal, payloadBytes } = this.#header;
     this.#payloadLeft = payloadBytes;
     if (opcode >= FIRST_CONTROL_OPCODE) return;
     this.#isFragmented = !isFinal;
-    this.#messageBytes = (opcode === 0 ? this.#messageBytes : 0) + payloadBytes;
+    this.#messageBytes = this.#bytesWith(this.#header);
+  }
+
+  /** Length of the message including the frame of this header. */
+  #bytesWith({ opcode, payloadBytes }: FrameHeader): number {
+    return (opcode === 0 ? this.#messageBytes : 0) + payloadBytes;
   }
 }
