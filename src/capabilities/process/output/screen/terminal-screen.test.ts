@@ -163,6 +163,7 @@ describe("a painted screen", () => {
     ["a lone escape", "a\u001b", "[31mred"],
     ["the end of a string", "a\u001b]0;title\u001b", "\\after"],
     ["a title", "a\u001b]0;ti", "tle\u0007after"],
+    ["an escape sequence with control characters", "a\r\nb\u001b[\n3\b", "1mred"],
     ["a character", Buffer.from("ä漢").subarray(0, 3), Buffer.from("ä漢").subarray(3)],
     ["a character of four bytes", Buffer.from("👍").subarray(0, 3), Buffer.from("👍").subarray(3)],
     [

@@ -1,4 +1,5 @@
 const ESCAPE = 0x1b;
+const FIRST_PRINTABLE = 0x20;
 /** A string of a program, such as a picture or the clipboard, may be very long. Its beginning is enough to swallow it. */
 const MAX_BYTES = 4 * 1024;
 const NOTHING = new Uint8Array(0);
@@ -16,7 +17,7 @@ export class Unfinished {
 
   /** `bytes` were read; `inSequence` says whether the emulator is within an escape sequence now. */
   read(bytes: Uint8Array, inSequence: boolean): void {
-    if (inSequence) this.#bytes = this.#sequence(bytes);
+    if (inSequence) this.#bytes = withoutControls(this.#sequence(bytes));
     else if (this.#bytes.length > 0 || bytes.at(-1)! >= 0x80) this.#bytes = this.#character(bytes);
   }
 
@@ -34,6 +35,11 @@ export class Unfinished {
     const start = last.findLastIndex((byte) => byte >= 0xc0);
     return start >= 0 && last.length - start < lengthOf(last[start]!) ? last.slice(start) : NOTHING;
   }
+}
+
+/** Control characters within a sequence take effect at once, and a reader must not repeat that. */
+function withoutControls(bytes: Uint8Array): Uint8Array {
+  return bytes.filter((byte) => byte >= FIRST_PRINTABLE || byte === ESCAPE);
 }
 
 /** Length of the UTF-8 character that starts with `byte`. */
