@@ -150,9 +150,12 @@ function lastCell(buffer: IBuffer, row: number): string {
   const line = buffer.getLine(buffer.baseY + buffer.cursorY);
   const at = (column: number) => line?.getCell(column) as (IBufferCell & Style) | undefined;
   const columns = line?.length ?? 1;
-  const column = at(columns - 1)?.getWidth() === 0 ? columns - 2 : columns - 1;
+  const isSecondHalf = at(columns - 1)?.getWidth() === 0 && at(columns - 2)?.getWidth() === 2;
+  const column = isSecondHalf ? columns - 2 : columns - 1;
   const cell = at(column);
-  return position(row, column) + (cell === undefined ? "" : sgr(cell) + (cell.getChars() || " "));
+  if (cell === undefined) return position(row, column);
+  // A combining character that takes a cell of its own is not shown.
+  return position(row, column) + sgr(cell) + ((cell.getWidth() > 0 && cell.getChars()) || " ");
 }
 
 /** Reads the rows of a screen. A large one in many colours takes a while; others get their turn in between. */

@@ -195,6 +195,16 @@ test("a combining character without one before it takes a cell, also in what pai
   expect(viewer.terminal.buffer.active.getLine(0)!.translateToString(true)).toBe("some  words 漢 more");
 });
 
+test("a row that ends with such a character wraps where it did", async () => {
+  const output = new FakeOutput();
+  output.write(`${"x".repeat(SIZE.columns - 1)}\u001b[m\u0301`);
+  const { paint } = await new TerminalScreen(output, () => SIZE).read({ paint: true });
+  const viewer = new Viewer();
+  await viewer.write(paint!);
+  await viewer.write("y");
+  expect(viewer.terminal.buffer.active.getLine(1)!.translateToString(true)).toBe("y");
+});
+
 test("an emoji is two columns wide, as programs count it, so the cursor is where they left it", async () => {
   const output = new FakeOutput();
   output.write("ünï😀漢字e\u0301x\u001b[3D");
