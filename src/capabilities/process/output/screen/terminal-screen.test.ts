@@ -166,6 +166,7 @@ describe("a painted screen", () => {
     ["an escape sequence with control characters", "a\r\nb\u001b[\n3\b", "1mred"],
     ["a character", Buffer.from("ä漢").subarray(0, 3), Buffer.from("ä漢").subarray(3)],
     ["a character of four bytes", Buffer.from("👍").subarray(0, 3), Buffer.from("👍").subarray(3)],
+    ["what is not UTF-8", Buffer.from([0x61, 0xf0, 0x62, 0xab]), "after"],
     [
       "a finished sequence before a character",
       Buffer.from("\u001b[1mä漢").subarray(0, -2),

@@ -32,8 +32,9 @@ export class Unfinished {
     // A character may have arrived byte by byte.
     const isStarted = this.#bytes.length > 0 && this.#bytes[0] !== ESCAPE;
     const last = isStarted ? Buffer.concat([this.#bytes, bytes]) : bytes;
-    const start = last.findLastIndex((byte) => byte >= 0xc0);
-    return start >= 0 && last.length - start < lengthOf(last[start]!) ? last.slice(start) : NOTHING;
+    const start = last.findLastIndex((byte) => !isContinuation(byte));
+    if (start < 0 || last[start]! < 0xc0) return NOTHING;
+    return last.length - start < lengthOf(last[start]!) ? last.slice(start) : NOTHING;
   }
 }
 
@@ -41,6 +42,9 @@ export class Unfinished {
 function withoutControls(bytes: Uint8Array): Uint8Array {
   return bytes.filter((byte) => byte >= FIRST_PRINTABLE || byte === ESCAPE);
 }
+
+/** Within a UTF-8 character; what is not UTF-8 may have others. */
+const isContinuation = (byte: number): boolean => (byte & 0xc0) === 0x80;
 
 /** Length of the UTF-8 character that starts with `byte`. */
 function lengthOf(byte: number): number {
