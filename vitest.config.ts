@@ -156,6 +156,7 @@ export default defineConfig({
             "test/access/**/*.test.ts",
             "test/rows/**/*.test.ts",
             "test/fleet/**/*.test.ts",
+            "test/fuzz/**/*.test.ts",
             "test/relay/**/*.test.ts",
           ],
           exclude: [...LOAD, ...WAITING],
