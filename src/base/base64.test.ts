@@ -44,6 +44,7 @@ it.each([
   ["*QQQ", "Invalid symbol 42, offset 0."],
   ["ab-_", "Invalid symbol 45, offset 2."],
   ["YW Jj", "Invalid symbol 32, offset 2."],
+  ["YW\u014aj", "Invalid symbol 197, offset 2."],
   ["YR==", "Invalid last symbol 82, offset 1."],
   ["YWJjZ", "Invalid input length: 5"],
   ["YQ==YQ==", "Invalid symbol 61, offset 2."],
