@@ -148,6 +148,20 @@ test("half a line at the end is dropped, and the next one begins where it was", 
   expect(lines().map(({ kind }) => kind)).toEqual(["job", "run", "run", "end"]);
 });
 
+test("a line that is not UTF-8 does not make the file longer", async () => {
+  await (await FileLedger.create(path, HEADER)).close();
+  const stop = Buffer.from('{"kind":"stop","reason":"\xff"}\n', "latin1");
+  writeFileSync(path, Buffer.concat([readFileSync(path), stop]));
+  const size = statSync(path).size;
+  const ledger = await FileLedger.resume(path, HEADER, () => {});
+  await ledger.settle(row(0), record(0));
+  await ledger.close();
+  expect(readFileSync(path).toString("latin1", size)).toMatch(/^\{"kind":"run"/);
+  const again = await FileLedger.resume(path, HEADER, () => {});
+  expect(again.statusOf(0)).toBe("completed");
+  await again.close();
+});
+
 test.each(["", '{"kind":"job","vers'])("a job whose header was cut off (%j) begins anew", async (text) => {
   writeFileSync(path, text);
   const checked: JobHeader[] = [];

@@ -186,7 +186,7 @@ async function readLedger(file: FileHandle, path: string): Promise<Contents & { 
   let header: JobHeader | undefined;
   let size = 0;
   let number = 0;
-  for await (const { text, offset, isComplete } of readLines(file)) {
+  for await (const { text, offset, end, isComplete } of readLines(file)) {
     // A program that was killed may have left half a line, which nothing depends on.
     if (!isComplete && (header !== undefined || beginsHeader(text))) break;
     number += 1;
@@ -195,7 +195,7 @@ async function readLedger(file: FileHandle, path: string): Promise<Contents & { 
       throw new UsageError(`${path} was written by a newer version; resume the job with that one`);
     if (entry === undefined || (number === 1) !== (entry.kind === "job"))
       throw new UsageError(`${path}, line ${number}: this is not the ledger of a job, or it is damaged`);
-    size = offset + Buffer.byteLength(text) + 1;
+    size = end;
     if (entry.kind === "job") header = entry;
     index.add(entry, offset);
   }

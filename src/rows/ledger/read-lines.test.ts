@@ -22,14 +22,15 @@ test.each([
   const text = lines.map((line) => `${line}\n`).join("");
   let offset = 0;
   const expected = lines.map((line) => {
-    const placed = { text: line, offset, isComplete: true };
-    offset += Buffer.byteLength(line) + 1;
+    const end = offset + Buffer.byteLength(line) + 1;
+    const placed = { text: line, offset, end, isComplete: true };
+    offset = end;
     return placed;
   });
   expect(await all(await fileOf(text))).toEqual(expected);
   expect(await all(await fileOf(`${text}rest`))).toEqual([
     ...expected,
-    { text: "rest", offset, isComplete: false },
+    { text: "rest", offset, end: offset + 4, isComplete: false },
   ]);
 });
 

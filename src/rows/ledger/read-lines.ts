@@ -7,6 +7,8 @@ const READ_BYTES = 256 * 1024;
 export interface PlacedLine {
   readonly text: string;
   readonly offset: number;
+  /** Behind its line break. */
+  readonly end: number;
   /** False for the rest behind the last line break. */
   readonly isComplete: boolean;
 }
@@ -24,13 +26,14 @@ export async function* readLines(file: FileHandle): AsyncGenerator<PlacedLine> {
     const piece = rest.length === 0 ? read : Buffer.concat([rest, read]);
     let from = 0;
     for (let at = piece.indexOf(NEWLINE); at !== -1; at = piece.indexOf(NEWLINE, from)) {
-      yield { text: piece.toString("utf8", from, at), offset, isComplete: true };
-      offset += at + 1 - from;
+      const end = offset + at + 1 - from;
+      yield { text: piece.toString("utf8", from, at), offset, end, isComplete: true };
+      offset = end;
       from = at + 1;
     }
     rest = piece.subarray(from);
   }
-  if (rest.length > 0) yield { text: rest.toString(), offset, isComplete: false };
+  if (rest.length > 0) yield { text: rest.toString(), offset, end: offset + rest.length, isComplete: false };
 }
 
 /** Reads single lines of a file at given offsets. Neighbouring lines are read together. */
