@@ -24,6 +24,7 @@ const { root } = protobuf.parse(
  */
 const reader = protobuf.Reader.prototype as unknown as {
   skipType: (this: protobuf.Reader, type: number, ...rest: never[]) => protobuf.Reader;
+  tag: (this: protobuf.Reader) => number;
 };
 const { skipType } = reader;
 reader.skipType = function skip(type, ...rest) {
@@ -32,6 +33,12 @@ reader.skipType = function skip(type, ...rest) {
   if (type === 0) this.uint64();
   this.pos = pos;
   return skipType.call(this, type, ...rest);
+};
+/** The library takes five bytes for a tag, where Protocol Buffers allow ten. */
+reader.tag = function tag() {
+  const value = Number(this.uint64().toString());
+  if (value >= 2 ** 32 || value < 8) throw new Error("a field has no number");
+  return value;
 };
 
 const Frame = root.lookupType("Frame");

@@ -229,13 +229,12 @@ export const target: Target = {
   },
 };
 
-/** Without what names the transport: `failed to parse websocket JSON-RPC message from …`. */
+/** Without the names of transports, and the parts of paths in what JSON.parse quotes. */
 const kindsOf = (answers: readonly Answer[]): unknown[] =>
-  answers.map(({ id, error }) => [
-    id,
-    error?.code,
-    error?.message.replace(/^failed to parse .*?JSON-RPC[^:]*/, ""),
-  ]);
+  answers.map(({ id, error }) => {
+    const message = error?.message.replace(/^failed to parse .*?JSON-RPC[^:]*/, "");
+    return [id, error?.code, message?.replace(/^.* is not valid JSON$/s, "not JSON")];
+  });
 
 function checkAnswers(messages: readonly string[], answers: readonly Answer[]): void {
   for (const { error } of answers)

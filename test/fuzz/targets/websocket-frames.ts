@@ -78,17 +78,34 @@ const conversation = (mask?: readonly number[]): Buffer =>
 const plan = (...bytes: number[]): Buffer =>
   Buffer.concat([Buffer.from(bytes), Buffer.alloc(PLAN_BYTES)]).subarray(0, PLAN_BYTES);
 
+const FIRST_BYTES = [0x81, 0x01, 0x80, 0x00, 0x89, 0x82, 0x02, 0x8a, 0x88, 0xc1];
+const LENGTHS = [0, 1, 2, 30, 125, 126, 150, 200, 299, 300, 301];
+
+/** Frames of many kinds, most of which may follow each other. */
+function frames(choices: Choices, side: Side): Buffer {
+  const all: Buffer[] = [];
+  for (let count = 1 + choices.below(8); count > 0 && !choices.isOver; count -= 1) {
+    const first = choices.pick(FIRST_BYTES);
+    const payload = Buffer.alloc(choices.pick(LENGTHS), choices.pick(["x", "\u6f22", Buffer.from([0xff])]));
+    const isMasked = (side === "server") !== (choices.below(16) === 15);
+    all.push(frame(first, payload, isMasked ? MASK : undefined));
+  }
+  return Buffer.concat(all);
+}
+
 /** The fast path hears what the library hears, and says first that a message is too long. */
 export const target: Target = {
   seeds: [
     Buffer.concat([plan(0), conversation(MASK)]),
-    Buffer.concat([plan(1, 3, 9, 0, 40), conversation()]),
+    Buffer.concat([plan(1, 0, 3, 9, 0, 40), conversation()]),
     Buffer.concat([
-      plan(0, 4, 0, 2, 1, 1, 0, 5),
+      plan(0, 0, 4, 0, 2, 1, 1, 0, 5),
       frame(0x01, Buffer.alloc(150, "y"), MASK),
       frame(0x80, text, MASK),
     ]),
     Buffer.concat([plan(0), frame(0x81, Buffer.alloc(400, "z"), MASK)]),
+    Buffer.concat([plan(0, 1, 2, 0, 9), Buffer.from([3, 1, 3, 0, 0, 4, 1, 0, 0, 2, 3, 0, 0])]),
+    Buffer.concat([plan(1, 1, 1, 1, 3), Buffer.from([2, 0, 4, 0, 0, 5, 6, 1, 0, 0, 3, 2, 0])]),
   ],
   words: [
     frame(0x81, text, MASK),
@@ -102,7 +119,9 @@ export const target: Target = {
   async run(input) {
     const choices = new Choices(input.subarray(0, PLAN_BYTES));
     const side = choices.pick<Side>(["server", "client"]);
-    const chunks = chunksOf(input.subarray(PLAN_BYTES), choices);
+    const rest = input.subarray(PLAN_BYTES);
+    const isBuilt = choices.below(2) === 1;
+    const chunks = chunksOf(isBuilt ? frames(new Choices(rest), side) : rest, choices);
     const [fast, usual] = [await hear(chunks, side, true), await hear(chunks, side, false)];
     expectEqual(fast.heard, usual.heard, "what is heard");
     const isTooLong = usual.heard.includes("error Max payload size exceeded");
