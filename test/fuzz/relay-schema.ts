@@ -36,7 +36,7 @@ reader.skipType = function skip(type, ...rest) {
 };
 /** The library takes five bytes for a tag, where Protocol Buffers allow ten. */
 reader.tag = function tag() {
-  const value = Number(this.uint64().toString());
+  const value = Number(this.uint64());
   if (value >= 2 ** 32 || value < 8) throw new Error("a field has no number");
   return value;
 };

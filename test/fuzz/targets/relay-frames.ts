@@ -62,7 +62,7 @@ function built(choices: Choices): Buffer {
         return field(choices, number, choices.pick([VARINT, BYTES]), text);
       }),
     );
-  const parts = [Buffer.from([0x08, 1, 0x12, 1, 0x73])];
+  const parts: Buffer[] = [Buffer.from([0x08, 1, 0x12, 1, 0x73])];
   for (let more = 1 + choices.below(3); more > 0; more -= 1) {
     const isBody = choices.below(4) < 3;
     const number = choices.pick(isBody ? BODIES : FIELDS);
