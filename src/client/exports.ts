@@ -74,7 +74,7 @@ export type { InputChunk, InputSource } from "./process/input-source.ts";
 export type { LineOptions } from "./process/line-reader.ts";
 export type { NodeWritable, PipeOptions } from "./process/output-streams.ts";
 export type { ShellValue } from "./process/shell-script.ts";
-export type { Argv, Command, StartOptions, TerminalOptions } from "./process/start-request.ts";
+export type { Argv, Command, NamedSecret, StartOptions, TerminalOptions } from "./process/start-request.ts";
 export type { DecideNetwork, NetworkAccess, NetworkRequest } from "./routes/network-access.ts";
 export type { ListenOptions, TcpListener } from "./tcp/tcp-listener.ts";
 export type { TcpOptions, TcpStream } from "./tcp/tcp-stream.ts";

@@ -58,7 +58,7 @@ export class McpClient implements AsyncDisposable {
   constructor(options: McpOptions) {
     this.#options = options;
     this.#workspace = new Workspace(options);
-    this.#processes = new Processes(options.env);
+    this.#processes = new Processes(options);
     this.#tools = chosenTools(
       {
         processes: this.#processes,

@@ -117,6 +117,23 @@ export const Keep = object(() => ({
 /** How a process is kept. */
 export type Keep = Infer<typeof Keep>;
 
+export const NamedSecret = object(() => ({
+  name: z
+    .string()
+    .regex(
+      /^[A-Za-z_][A-Za-z0-9_.-]{0,127}$/,
+      "a secret's name has 1 to 128 letters, digits, `_`, `.` and `-`, and starts with a letter or `_`",
+    )
+    .describe(
+      "The process finds its stand-in in the variable of that name, or in the one that the server's configuration names",
+    ),
+  hosts: optional(z.array(z.string().max(2_048)).max(32)).describe(
+    "Only these hosts, of those that the server's secret is for: `api.example.com`, `*.example.com` or the beginning of a URL. Needed if the client sets the variable itself",
+  ),
+}));
+/** A secret that a process uses and does not have. */
+export type NamedSecret = Infer<typeof NamedSecret>;
+
 export const ProcessStart = object(() => ({
   processId: ProcessId(),
   argv: z.array(z.string()).describe("Program and arguments; must not be empty"),
@@ -156,6 +173,9 @@ export const ProcessStart = object(() => ({
   ),
   spool: optional(z.boolean()).describe(
     "Keep the whole output on the server's disk, up to its limits, so that `process/read` with `spooled` returns it. Only a durable server can. Default: for kept processes, if the server can",
+  ),
+  secrets: optional(z.array(NamedSecret()).max(32)).describe(
+    "Secrets of the server, or variables that the client sets, which the process uses and does not have: it gets stand-ins, and a proxy puts the secrets into its requests to their hosts. Without a `networkProxy`, a process whose sandbox has no network reaches these hosts, and nothing else",
   ),
   sandbox: optional(SandboxContext()),
   enforceManagedNetwork: z.boolean().optional(),
@@ -244,6 +264,7 @@ export const processMethods = {
       "contain",
       "keep",
       "spool",
+      "secrets",
     ],
     ordered: "processId",
     params: ProcessStart,

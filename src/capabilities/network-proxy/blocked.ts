@@ -46,3 +46,6 @@ export function blockedAnswer(refusal: Refusal, form: "json" | "text"): BlockedA
 export function plainAnswer(status: number, body: string): BlockedAnswer {
   return { status, headers: ["content-type", "text/plain"], body };
 }
+
+/** A stand-in must not go out in the place of its secret: the answer would blame the process. */
+export const NO_SECRET = plainAnswer(502, "the secret of this request is not available: the server cannot read it");

@@ -12,7 +12,7 @@ import type { Transform } from "node:stream";
 import { type BlockedAnswer, plainAnswer } from "./blocked.ts";
 import { endToEndHeaders, headerValues } from "./forwarded-headers.ts";
 import type { HttpTarget } from "./http-target.ts";
-import { type Replacement, ReplacingStream } from "./secrets/replacement.ts";
+import { ReplacingStream, type Restoring } from "./secrets/replacement.ts";
 import { restoredAnswer, restoredHeaders, UNRESTORABLE_HEADERS } from "./secrets/restored-answer.ts";
 import { IDLE_TIMEOUT_MS, tunnel } from "./tunnel.ts";
 
@@ -41,8 +41,8 @@ export interface Outgoing {
   readonly target: HttpTarget;
   /** The client's headers with its secrets in their place. */
   readonly headers: readonly string[];
-  /** What must not come back; empty for a process without secrets. */
-  readonly restoring: readonly Replacement[];
+  /** What must not come back; undefined for a process without secrets. */
+  readonly restoring: Restoring | undefined;
   /** A connection for this request alone, or the one that all requests of a tunnel share. */
   readonly connection: Socket | Agent;
 }
@@ -73,7 +73,7 @@ export function forward(
       const headers = endToEndHeaders(answered.rawHeaders);
       const method = request.method ?? "GET";
       const passed =
-        restoring.length === 0
+        restoring === undefined
           ? { headers, stages: [] }
           : restoredAnswer(answered, { method, headers, restoring });
       if (passed === undefined) {
@@ -136,7 +136,7 @@ function requestHeaders(
   request: IncomingMessage,
   extra: readonly string[],
 ): string[] {
-  const hides = restoring.length > 0;
+  const hides = restoring !== undefined;
   const passed = endToEndHeaders(headers, ["host", "expect", ...(hides ? UNRESTORABLE_HEADERS : [])]);
   const isChunked = request.headers["transfer-encoding"] !== undefined;
   const hasLength = request.headers["content-length"] !== undefined;
@@ -170,14 +170,16 @@ export function switchProtocol(
       if ("write" in connection) connection.destroy();
       resolve(undefined);
     });
-    const restored = (answered: IncomingMessage): string[] =>
-      restoredHeaders(endToEndHeaders(answered.rawHeaders), restoring);
+    const restored = ({ rawHeaders }: IncomingMessage): string[] => {
+      const headers = endToEndHeaders(rawHeaders);
+      return restoring === undefined ? headers : restoredHeaders(headers, restoring);
+    };
     upstream.once("upgrade", (answered, switched: Socket, rest: Buffer) => {
       const chosen = headerValues(answered.rawHeaders, "upgrade").join(", ");
       socket.write(headOf(101, [...restored(answered), "connection", "upgrade", "upgrade", chosen]));
       if (rest.length > 0) switched.unshift(rest);
       if (head.length > 0) switched.write(head);
-      tunnel(socket, switched, restoring.length === 0 ? undefined : new ReplacingStream(restoring));
+      tunnel(socket, switched, restoring === undefined ? undefined : new ReplacingStream(restoring));
       socket.once("close", () => switched.destroy());
     });
     upstream.once("response", (answered) => {
@@ -187,7 +189,7 @@ export function switchProtocol(
       }
       const headers = endToEndHeaders(answered.rawHeaders);
       const passed =
-        restoring.length === 0
+        restoring === undefined
           ? { headers, stages: [] }
           : restoredAnswer(answered, { method: request.method ?? "GET", headers, restoring });
       if (passed === undefined) {

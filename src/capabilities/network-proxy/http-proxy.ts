@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { type BlockedAnswer, blockedAnswer, plainAnswer } from "./blocked.ts";
+import { type BlockedAnswer, blockedAnswer, NO_SECRET, plainAnswer } from "./blocked.ts";
 import { type Admission, type Attempt, attemptOf } from "./gatekeeper.ts";
 import {
   formatAnswer,
@@ -76,8 +76,9 @@ function outgoing(
     const attempt = attemptOf("http", target, request.socket, request.method);
     return blockedAnswer(gatekeeper.refuseStandIn(attempt), "json");
   }
+  if (swapped === "unavailable") return NO_SECRET;
   const { headers = request.rawHeaders } = swapped ?? {};
-  return { target, headers, restoring: secrets?.restoring ?? [], connection };
+  return { target, headers, restoring: secrets?.restoring, connection };
 }
 
 async function answer(
@@ -98,6 +99,7 @@ async function exchange(
   response.on("error", () => {});
   const target = checked(context, request);
   if (!("path" in target)) return send(response, target);
+  await context.secrets?.refresh({ scheme: "http", ...target });
   const reached = await reach(context, attemptOf("http", target, request.socket, request.method));
   if (!("write" in reached)) return send(response, reached);
   const checkedOut = outgoing(context, request, target, reached);
@@ -145,6 +147,7 @@ async function upgrade(
     // The bytes after the head would be a body or the new protocol, depending on the answer.
     if (request.headers["content-length"] !== undefined || request.headers["transfer-encoding"] !== undefined)
       return plainAnswer(400, "an upgrade with a body is not supported");
+    await context.secrets?.refresh({ scheme: "http", ...target });
     const reached = await reach(context, attemptOf("http", target, request.socket, request.method));
     if (!("write" in reached)) return reached;
     const checkedOut = outgoing(context, request, target, reached);

@@ -8,6 +8,8 @@ export interface NetworkRulesConfig {
   /** Addresses that are not on the public internet may be reached. */
   readonly allowLocal: boolean;
   readonly allow: readonly string[];
+  /** Hosts that may have addresses which are not on the public internet. */
+  readonly localHosts?: readonly string[];
   readonly deny: readonly string[];
   /** Hosts that need the client's consent, even if `allow` has them. */
   readonly review: readonly string[];
@@ -36,13 +38,14 @@ export class NetworkRules {
   readonly #deny: HostPatterns;
   readonly #review: HostPatterns;
   readonly #allowLocal: boolean;
+  readonly #local: HostPatterns;
   readonly limited: boolean;
 
   /** Throws a CapabilityError for an invalid pattern. */
-  constructor({ mode, allowLocal, allow, deny, review }: NetworkRulesConfig) {
+  constructor({ mode, allowLocal, allow, localHosts = [], deny, review }: NetworkRulesConfig) {
     this.limited = mode === "limited";
     this.#allowLocal = allowLocal;
-    if (allow.length + deny.length + review.length > MAX_PATTERNS)
+    if (allow.length + localHosts.length + deny.length + review.length > MAX_PATTERNS)
       throw new CapabilityError("INVALID_INPUT", `more than ${MAX_PATTERNS} domain patterns`);
     let wildcards = 0;
     const parse = (text: string, isDenied: boolean) => {
@@ -61,13 +64,15 @@ export class NetworkRules {
       return pattern;
     };
     this.#allow = new HostPatterns(allow.map((text) => parse(text, false)));
+    this.#local = new HostPatterns(localHosts.map((text) => parse(text, false)));
     this.#deny = new HostPatterns(deny.map((text) => parse(text, true)));
     this.#review = new HostPatterns(review.map((text) => parse(text, false)));
   }
 
   judge(host: string): RuleVerdict {
     // A machine's own name for itself, or an address: an exact entry for it is intentional.
-    const localAllowed = this.#allowLocal || (this.#allow.names(host) && isLocalHost(host));
+    const localAllowed =
+      this.#allowLocal || this.#local.matches(host) || (this.#allow.names(host) && isLocalHost(host));
     if (this.#denies(host)) return { allowed: false, reason: "denied", localAllowed };
     if (!localAllowed && isLocalHost(host))
       return { allowed: false, reason: "not_allowed_local", localAllowed };

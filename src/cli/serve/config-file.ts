@@ -11,12 +11,14 @@ import {
 import type { AuditOptions } from "../../server/index.ts";
 import { LIMIT_NAMES, limitFault, limitKey, type ServerLimits } from "../../server/settings/limits.ts";
 import type { RightsOptions } from "../../server/settings/rights-options.ts";
+import type { SecretOptions } from "../../server/settings/secret-options.ts";
 import { defined } from "../shared/defined.ts";
 import { pathsFrom, resolveFleetPaths } from "../shared/paths-from.ts";
 import { readAudit } from "./audit-flags.ts";
 import { type Exposure, readOrigins, readPublicUrls, readTls } from "./exposure-flags.ts";
 import { type ConfiguredFleet, readFleet } from "./fleet-flags.ts";
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from "./log.ts";
+import { readSecrets } from "./read-secrets.ts";
 import { readTomlFile } from "./toml-file.ts";
 
 const NAME_OF_KEY = new Map(LIMIT_NAMES.map((name) => [limitKey(name), name]));
@@ -41,6 +43,8 @@ export interface Configuration extends Exposure {
   readonly fleet?: ConfiguredFleet;
   /** Rights of clients without authentication. */
   readonly local?: RightsOptions;
+  /** What processes use and do not have. */
+  readonly secrets?: readonly SecretOptions[];
 }
 
 /** Reader of each key's value. */
@@ -54,6 +58,7 @@ const READERS: {
   require_sandbox: { requireSandbox: switchReader("require_sandbox") },
   run_as: { runAs: readUser },
   local: { local: readLocal },
+  secret: { secrets: readSecrets },
   audit: { audit: readAudit },
   durable: { durable: readDirectory },
   console: { console: switchReader("console") },

@@ -152,6 +152,7 @@ async function parseOptions(args: readonly string[]) {
     ...edge,
     ...defined({
       local: configuration.local,
+      secrets: configuration.secrets,
       runAs: flags.get("run-as") ?? configuration.runAs,
       durable,
       audit,

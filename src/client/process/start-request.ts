@@ -44,6 +44,12 @@ export interface StartOptions {
    */
   readonly network?: NetworkAccess;
   // The options below need a server that supports them; a Codex server does not.
+  /**
+   * Secrets that the process uses and does not have: names of secrets of the server, or variables in `env` with the hosts
+   * that they are for. It gets stand-ins, and its proxy puts the secrets into requests to their hosts. Without `network`,
+   * a process whose sandbox has no network reaches these hosts, and nothing else.
+   */
+  readonly secrets?: readonly (string | NamedSecret)[];
   /** Ends the process after this time, and sets `timedOut` in its exit report. Infinity means never. */
   readonly timeoutMs?: number;
   /** Ends the output with the process, even if a background child keeps it open. */
@@ -67,6 +73,13 @@ export interface StartOptions {
    * cannot hold. Only a durable server can. Default: for kept processes, if the server can.
    */
   readonly spool?: boolean;
+}
+
+/** A secret of a process. */
+export interface NamedSecret {
+  readonly name: string;
+  /** Of the hosts that the server's secret is for, only these. Needed for a variable in `env`. */
+  readonly hosts?: readonly string[];
 }
 
 const EXTENSION_FIELDS = [
@@ -147,6 +160,9 @@ export function startParams(
     ...(options.sandbox === undefined ? {} : { sandbox: sandboxFor(session, options.sandbox, directory) }),
     ...(options.network === undefined ? {} : networkParams(session, options.network)),
     ...extensionFields(session, options),
+    ...(options.secrets === undefined || options.secrets.length === 0
+      ? {}
+      : { secrets: secretsParam(session, options.secrets) }),
     ...(options.keep === undefined ? {} : { keep: keepParam(session, options.keep) }),
   };
   if (decide !== undefined) session.serverRequests.decide(processId, decide);
@@ -164,6 +180,16 @@ function argvOf(command: Command): readonly string[] {
     );
   if (command.length === 0) throw new UsageError("argv is empty: it needs at least a program");
   return command;
+}
+
+function secretsParam(session: ClientSession, secrets: NonNullable<StartOptions["secrets"]>) {
+  // Any other server would ignore them, and give the process what `env` contains.
+  if (!session.supports("process/start.secrets")) throw unsupported("secrets in process/start");
+  return secrets.map((secret) =>
+    typeof secret === "string"
+      ? { name: secret }
+      : { name: secret.name, ...(secret.hosts === undefined ? {} : { hosts: [...secret.hosts] }) },
+  );
 }
 
 function keepParam(session: ClientSession, keep: string | Keep): Keep {

@@ -1,4 +1,5 @@
 import type { Logger } from "../../base/logger.ts";
+import type { NamedSecret } from "../process/start-request.ts";
 import type { Sandbox } from "../../protocol/sandbox-options.ts";
 import type { ExecCommandArgs, WriteStdinArgs } from "./arguments.ts";
 import type { ToolDefinition } from "./definitions.ts";
@@ -30,6 +31,8 @@ export interface ExecToolsOptions {
    * Default: no sandbox.
    */
   readonly sandbox?: Sandbox;
+  /** Secrets that every command uses and does not have. */
+  readonly secrets?: readonly NamedSecret[];
   /** Variables for every command; a call's `env` overrides them. Colours and pagers are off unless enabled here. */
   readonly env?: Readonly<Record<string, string>>;
   /** Size of terminals. Default: the server's, 80 x 24. */

@@ -192,6 +192,7 @@ class Tools implements ExecTools {
         ...(cwd === undefined ? {} : { cwd }),
         ...(this.#options.specKind === undefined ? {} : { specKind: this.#options.specKind }),
         ...this.#sandbox(base),
+        ...(this.#options.secrets === undefined ? {} : { secrets: this.#options.secrets }),
         env,
         signal,
       });

@@ -1,3 +1,4 @@
+import type { NamedSecret } from "../process/start-request.ts";
 import type { SandboxContext } from "../../protocol/sandbox.ts";
 
 /** A stream of output. */
@@ -27,6 +28,7 @@ export interface ToolStartOptions {
   readonly stdin?: "pipe" | "none";
   readonly specKind?: "direct" | "prepared";
   readonly sandbox?: SandboxContext;
+  readonly secrets?: readonly NamedSecret[];
 }
 
 /** A terminal's size in characters. */

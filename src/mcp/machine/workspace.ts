@@ -5,6 +5,7 @@ import { visibleText } from "../../base/visible-text.ts";
 import { sandboxFor } from "../../client/calls/sandbox.ts";
 import { FileError } from "../../client/files/file-error.ts";
 import type { Files } from "../../client/files/files.ts";
+import type { NamedSecret } from "../../client/process/start-request.ts";
 import type { Host } from "../../client/host/host.ts";
 import { pathOfServer } from "../../client/tools/working-directory.ts";
 import { sandboxContext } from "../../protocol/sandbox-options.ts";
@@ -24,6 +25,8 @@ export interface WorkspaceOptions {
   readonly confinement: Confinement;
   /** Whether commands have a network. */
   readonly network: boolean;
+  /** What commands use and do not have. */
+  readonly secrets?: readonly NamedSecret[] | undefined;
 }
 
 /** A place for one call. */
@@ -65,7 +68,7 @@ export class Workspace {
 
   /** What a model should know, in a sentence. */
   get description(): string {
-    const { confinement, network } = this.#options;
+    const { confinement, network, secrets = [] } = this.#options;
     if (confinement === "none") return "There is no sandbox: commands may do whatever the server's user may.";
     const hasNone = this.#writable?.length === 0;
     const reason = hasNone ? ", because the directories that your client works on lie outside of --root" : "";
@@ -73,7 +76,9 @@ export class Workspace {
       confinement === "read-only" || hasNone
         ? `they can change no file${reason}`
         : `they can write below ${this.#shownRoots} and in /tmp only, but not to .git there`;
-    return `Commands run in a sandbox: ${changes}${network ? "" : "; they have no network"}.`;
+    const names = secrets.map(({ name }) => name).join(", ");
+    const reach = names === "" ? "" : `, except the hosts of ${names}: the variables hold stand-ins, to be sent there as they are`;
+    return `Commands run in a sandbox: ${changes}${network ? "" : `; they have no network${reach}`}.`;
   }
 
   /** Where commands start, for a model. */

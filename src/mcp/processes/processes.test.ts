@@ -13,7 +13,7 @@ let place: Place;
 beforeEach(() => {
   vi.useFakeTimers();
   host = new FakeHost();
-  processes = new Processes({ LANG: "C" });
+  processes = new Processes({ env: { LANG: "C" } });
   place = { host, cwd: "/srv/app", sandbox: { marked: 1 } } as unknown as Place;
 });
 afterEach(() => {

@@ -2,7 +2,7 @@ import { ExecError } from "../../base/errors.ts";
 import type { ExecCommandArgs, WriteStdinArgs } from "../../client/tools/arguments.ts";
 import type { ExecToolEvent } from "../../client/tools/events.ts";
 import { createExecTools } from "../../client/tools/exec-tools.ts";
-import type { ExecSessionSummary, ExecTools } from "../../client/tools/exec-tools-api.ts";
+import type { ExecSessionSummary, ExecTools, ExecToolsOptions } from "../../client/tools/exec-tools-api.ts";
 import type { ExecToolResult } from "../../client/tools/tool-result.ts";
 import { resolveWorkdir } from "../../client/tools/working-directory.ts";
 import type { Place } from "../machine/workspace.ts";
@@ -14,6 +14,12 @@ const MAX_RUNNING = 32;
 /** Ended processes whose output can still be read. */
 const MAX_ENDED = 32;
 const KILL_WAIT_MS = 5_000;
+
+/** What all commands get. */
+export interface ProcessesOptions {
+  readonly env: Readonly<Record<string, string>>;
+  readonly secrets?: ExecToolsOptions["secrets"] | undefined;
+}
 
 /** A process as a call reports it. */
 export interface Reported {
@@ -35,8 +41,12 @@ export class Processes implements AsyncDisposable {
   readonly #starting = new Map<string, (record: ProcessRecord) => void>();
   #lastCall = 0;
 
-  constructor(env: Readonly<Record<string, string>> = {}) {
-    this.#tools = createExecTools(this.#host, { env, maxSessions: MAX_RUNNING });
+  constructor({ env, secrets }: ProcessesOptions) {
+    this.#tools = createExecTools(this.#host, {
+      env,
+      maxSessions: MAX_RUNNING,
+      ...(secrets === undefined ? {} : { secrets }),
+    });
     this.#tools.onEvent((event) => this.#receive(event));
   }
 

@@ -8,7 +8,7 @@ import { PRESETS } from "../settings/presets.ts";
 import { PRINCIPAL_LIMITS, type PrincipalLimits, type RightsOptions } from "../settings/rights-options.ts";
 
 /** Keys of rights in a file, or in the claim of a signed token. */
-export const RIGHTS_KEYS = ["preset", "policy", "roots", "read_only", "limits", "run_as", "see", "control"];
+export const RIGHTS_KEYS = ["preset", "policy", "roots", "read_only", "limits", "secrets", "run_as", "see", "control"];
 
 /** Makes the error about a key. */
 export type Refuse = (key: string, why: string) => Error;
@@ -17,7 +17,7 @@ type Table = Readonly<Record<string, unknown>>;
 
 /** Reads rights from a file or a claim. Other keys are ignored here. */
 export function readRights(table: Table, refuse: Refuse): RightsOptions {
-  const { preset, policy, roots, read_only: readOnly, limits, run_as: runAs, see, control } = table;
+  const { preset, policy, roots, read_only: readOnly, limits, secrets, run_as: runAs, see, control } = table;
   const known = PRESETS.find((name) => name === preset);
   if (known === undefined) throw refuse("preset", `must be one of ${PRESETS.join(", ")}`);
   if (readOnly !== undefined && typeof readOnly !== "boolean")
@@ -28,6 +28,7 @@ export function readRights(table: Table, refuse: Refuse): RightsOptions {
     ...(roots === undefined ? {} : { roots: absolutePaths(roots, refuse) }),
     ...(readOnly === undefined ? {} : { readOnly }),
     ...(limits === undefined ? {} : { limits: ownLimits(limits, refuse) }),
+    ...(secrets === undefined ? {} : { secrets: secretNames(secrets, refuse) }),
     ...(runAs === undefined ? {} : { runAs: readUser(runAs, refuse) }),
     ...(see === undefined ? {} : { see: names("see", see, refuse) }),
     ...(control === undefined ? {} : { control: names("control", control, refuse) }),
@@ -70,6 +71,12 @@ function names(key: string, value: unknown, refuse: Refuse): string[] {
   const isName = (name: unknown): boolean => typeof name === "string" && /^[\x21-\x7e]{1,1024}$/.test(name);
   if (Array.isArray(value) && value.every(isName)) return value as string[];
   throw refuse(key, 'must be a list of names of tokens, or ["*"]');
+}
+
+function secretNames(value: unknown, refuse: Refuse): string[] {
+  const isName = (name: unknown): boolean => typeof name === "string" && /^[A-Za-z_][\w.-]{0,127}$/.test(name);
+  if (Array.isArray(value) && value.every(isName)) return value as string[];
+  throw refuse("secrets", "must be a list of names of the server's secrets");
 }
 
 function ownLimits(value: unknown, refuse: Refuse): PrincipalLimits {

@@ -19,7 +19,7 @@ export function rightsContext(
 
 /** All files of a server. */
 export function serverFiles(
-  { hiddenPaths = [], audit }: Pick<ServerOptions, "hiddenPaths" | "audit">,
+  { hiddenPaths = [], audit, secrets = [] }: Pick<ServerOptions, "hiddenPaths" | "audit" | "secrets">,
   files: Partial<ServerFiles> = {},
 ): ServerFiles {
   return {
@@ -28,6 +28,9 @@ export function serverFiles(
       ...hiddenPaths,
       ...(files.hiddenPaths ?? []),
       ...(audit === undefined ? [] : [resolve(audit.file)]),
+      ...secrets.flatMap(({ path }) => path ?? []),
     ],
+    // What prints a secret runs outside every sandbox.
+    trustedPaths: [...(files.trustedPaths ?? []), ...secrets.flatMap(({ command }) => command?.[0] ?? [])],
   };
 }

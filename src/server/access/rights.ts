@@ -57,7 +57,7 @@ export function createRights(options: RightsOptions, context: RightsContext): Ri
 
 /** The same for one of many, with a walk that looks at each path once for all of them. */
 export function createRightsOnWalk(options: RightsOptions, context: RightsContext, walk: PathWalk): Rights {
-  const { preset, policy, roots, readOnly, runAs, see = [], control = [] } = options;
+  const { preset, policy, roots, readOnly, runAs, secrets = [], see = [], control = [] } = options;
   const only = (name: string, value: unknown, wanted: Preset): void => {
     if (value !== undefined && preset !== wanted)
       throw new UsageError(`${name} is for the preset ${wanted}, not for ${preset}`);
@@ -65,6 +65,10 @@ export function createRightsOnWalk(options: RightsOptions, context: RightsContex
   only("policy", policy, "sandboxed");
   only("roots", roots, "files");
   only("read_only", readOnly, "files");
+  if (secrets.length > 0 && !PRESET_RIGHTS[preset].has("start"))
+    throw new UsageError(`secrets are not for the preset ${preset}, which starts no processes`);
+  if (secrets.length > 0 && runAs !== undefined)
+    throw new UsageError("secrets are for processes of the server's own user: leave out run_as");
   if (see.length > 0 && preset === "files") throw new UsageError("see is not for the preset files");
   if (control.length > 0 && (preset === "files" || preset === "observe"))
     throw new UsageError(`control is not for the preset ${preset}`);
@@ -115,7 +119,7 @@ function makeRights(
   return {
     preset,
     key: JSON.stringify(options, sortedKeys),
-    confinement: JSON.stringify([preset, options.policy, options.roots, readOnly, options.runAs], sortedKeys),
+    confinement: JSON.stringify([preset, options.policy, options.roots, readOnly, options.runAs, options.secrets], sortedKeys),
     options,
     limits,
     ...confining,

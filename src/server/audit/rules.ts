@@ -197,7 +197,7 @@ export const RULES: { readonly [M in MethodName]: Rule<Params<M>> } = {
 };
 
 function startFacts(params: Params<"process/start">): object {
-  const { cwd, env, envPolicy, tty, keep, sandbox, arg0, argv } = params;
+  const { cwd, env, envPolicy, tty, keep, sandbox, secrets, arg0, argv } = params;
   return {
     name: cutOptional(keep?.name),
     ...redactArgv(argv),
@@ -205,6 +205,7 @@ function startFacts(params: Params<"process/start">): object {
     cwd: cut(cwd),
     env: variableNames(env),
     inherits: envPolicy === undefined || envPolicy === null ? undefined : true,
+    secrets: secrets?.map(({ name }) => cut(name)),
     terminal: tty ? true : undefined,
     asksForSandbox: sandbox === undefined || sandbox === null ? undefined : true,
   };

@@ -12,7 +12,8 @@ import { TERMINAL_COLUMNS, TERMINAL_ROWS } from "../../protocol/wire-limits.ts";
 import { DeferredAnswer } from "../../rpc/deferred-answer.ts";
 import { dataOf, toWire } from "../../rpc/error-wire.ts";
 import { redactArgv } from "../audit/redact.ts";
-import { networkLaunch } from "../sandbox/network-launch.ts";
+import type { Secrets, StartSecrets } from "../secrets/secrets.ts";
+import { networkLaunch, type NetworkLaunch, secretsLaunch } from "../sandbox/network-launch.ts";
 import type { ProcessNetworks } from "../sandbox/process-network.ts";
 import type { Sandboxes } from "../sandbox/sandboxes.ts";
 import type { KeptProcesses } from "../sessions/kept-processes.ts";
@@ -32,6 +33,7 @@ export interface StartOptions {
   readonly limits: ServerLimits;
   readonly sandboxes: Sandboxes;
   readonly networks: ProcessNetworks;
+  readonly secrets: Secrets;
   /** Undefined if clients may keep no processes. */
   readonly kept: KeptProcesses | undefined;
   /** Undefined if output is kept in memory only. */
@@ -42,7 +44,7 @@ export interface StartOptions {
 export function startProcess(
   client: ClientConnection,
   params: ProcessStart,
-  { environment, limits, sandboxes, networks, kept, spool }: StartOptions,
+  { environment, limits, sandboxes, networks, secrets, kept, spool }: StartOptions,
 ) {
   const { session } = client;
   const { processId, keep, label, idempotencyKey: key } = params;
@@ -52,10 +54,20 @@ export function startProcess(
       "process/start: this server does not keep output on disk; it is not durable",
     );
   checkSpecKind(params.specKind, limits);
-  const launch = networkLaunch(params);
+  const ownLaunch = networkLaunch(params);
   // Its proxy is outside every sandbox.
-  if (launch !== undefined && client.rights.sandbox !== undefined) sandboxes.checkNetwork(client);
-  const { request: plain, policy } = startRequest(client, params, environment, sandboxes);
+  if (ownLaunch !== undefined && client.rights.sandbox !== undefined) sandboxes.checkNetwork(client);
+  const confined = startRequest(client, params, environment, sandboxes);
+  const { request: plain } = confined;
+  const named = params.secrets?.length
+    ? secrets.forStart(params.secrets, client.rights, plain.env)
+    : undefined;
+  // What a client brings itself opens nothing that its policy closes.
+  if (named !== undefined && named.ownHosts.length > 0) sandboxes.checkNetwork(client);
+  const { launch, policy } =
+    named === undefined
+      ? { launch: ownLaunch, policy: confined.policy }
+      : withSecrets(params, confined, named);
   const request = (params.spool ?? Boolean(keep)) ? { ...plain, ...spoolFor(client, params, spool) } : plain;
   if (keep && !kept) throw refusal("UNSUPPORTED", "process/start: this server does not keep processes");
   return whenStarted(session, processId, (): StartResult | DeferredAnswer<StartResult> => {
@@ -69,7 +81,10 @@ export function startProcess(
       confine: policy && (() => sandboxes.confinement(policy)),
       openNetwork:
         launch &&
-        ((prepared) => networks.open(processId, prepared, { launch, client: session.policyClient })),
+        (async (prepared) => {
+          await named?.ready();
+          return networks.open(processId, prepared, { launch, client: session.policyClient });
+        }),
     };
     const start =
       keep && kept
@@ -93,6 +108,22 @@ function spoolFor(
   if (spool === undefined) return {};
   const description = { process: keep?.name ?? processId, owner, argv: redactArgv(argv).argv };
   return { spool: spool.open({ ...description, startedAt: new Date().toISOString() }) };
+}
+
+/** The proxy through which a process uses its secrets. In a sandbox without a network, their hosts are all it reaches. */
+function withSecrets(
+  params: ProcessStart,
+  { policy }: { policy: SandboxPolicy | undefined },
+  { hosts, ownHosts, ...named }: StartSecrets,
+): { launch: NetworkLaunch; policy: SandboxPolicy | undefined } {
+  const reached = { ...named, hosts: [...hosts, ...ownHosts] };
+  const launch = networkLaunch(params, reached);
+  if (launch !== undefined) return { launch, policy };
+  const isClosed = policy !== undefined && policy.network !== "enabled";
+  return {
+    launch: secretsLaunch(reached, { isOpen: !isClosed }),
+    policy: isClosed ? { ...policy, network: "proxied" } : policy,
+  };
 }
 
 /** The configuration decides which kinds may start; whether a request was approved is the caller's claim. */

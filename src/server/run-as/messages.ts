@@ -9,7 +9,14 @@ import type { ServerState } from "../settings/server-state.ts";
 /** Options that the server of a user shares with the server that started it. */
 export type SharedOptions = Pick<
   ServerOptions,
-  "limits" | "sandbox" | "requireSandbox" | "keepProcesses" | "concurrentRequests" | "version" | "program"
+  | "limits"
+  | "sandbox"
+  | "requireSandbox"
+  | "secrets"
+  | "keepProcesses"
+  | "concurrentRequests"
+  | "version"
+  | "program"
 >;
 
 /** The first message to a user's server. */

@@ -272,7 +272,18 @@ export class UserServer {
   #settings(keeper: KeeperSettings | undefined): UserSettings {
     const { shared, files, audit, onFailure, observer } = this.#options;
     const { limits, sandbox, requireSandbox, keepProcesses, concurrentRequests, version, program } = shared;
-    const options = { limits, sandbox, requireSandbox, keepProcesses, concurrentRequests, version, program };
+    // Another user could not read them.
+    const secrets = this.#account === undefined ? shared.secrets : undefined;
+    const options = {
+      limits,
+      sandbox,
+      requireSandbox,
+      secrets,
+      keepProcesses,
+      concurrentRequests,
+      version,
+      program,
+    };
     return {
       account: this.#account,
       keeper,

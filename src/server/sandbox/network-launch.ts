@@ -2,11 +2,13 @@ import { invalidParams } from "../wire/refusals.ts";
 import { isAbsolute } from "node:path";
 import { CapabilityError } from "../../base/errors.ts";
 import { NetworkRules } from "../../capabilities/network-proxy/network-rules.ts";
+import type { Hidden } from "../../capabilities/network-proxy/secrets/masked-secrets.ts";
 import {
   type ProviderConfig,
   type SecretProvider,
   secretProviders,
 } from "../../capabilities/network-proxy/secrets/secret-provider.ts";
+import type { HeldSecret } from "../../capabilities/network-proxy/secrets/secret-value.ts";
 import type { CredentialProvider, NetworkProxyConfig } from "../../protocol/network.ts";
 import type { ProcessStart } from "../../protocol/process.ts";
 
@@ -23,12 +25,40 @@ export interface NetworkLaunch {
   readonly socks: boolean;
   /** How long the client has to decide about hosts that the rules do not allow. */
   readonly askTimeoutMs: number | undefined;
-  /** Whose secrets are hidden from the process; undefined if it gets them. */
-  readonly providers: readonly SecretProvider[] | undefined;
+  /** What is hidden from the process; undefined if nothing is. */
+  readonly hidden: Hidden | undefined;
+}
+
+/** Secrets that a start names. */
+export interface NamedSecrets {
+  readonly held: readonly HeldSecret[];
+  /** Hosts that are allowed for their sake. */
+  readonly hosts: readonly string[];
+  /** Those of them that may have private addresses. */
+  readonly localHosts: readonly string[];
+}
+
+/** The proxy of a process that has none of its own, and uses secrets. `isOpen` if it may reach everything else, too. */
+export function secretsLaunch(
+  { held, hosts, localHosts }: NamedSecrets,
+  { isOpen }: { isOpen: boolean },
+): NetworkLaunch {
+  const allow = isOpen ? ["*"] : hosts;
+  return {
+    rules: new NetworkRules({ mode: "full", allowLocal: isOpen, allow, localHosts, deny: [], review: [] }),
+    // Secrets may be for hosts that programs would otherwise reach without the proxy.
+    allowLocal: false,
+    socks: true,
+    askTimeoutMs: undefined,
+    hidden: { held, providers: [] },
+  };
 }
 
 /** Throws the error of a Codex server for what cannot be launched. */
-export function networkLaunch({ processId, networkProxy }: ProcessStart): NetworkLaunch | undefined {
+export function networkLaunch(
+  { processId, networkProxy }: ProcessStart,
+  named?: NamedSecrets,
+): NetworkLaunch | undefined {
   if (networkProxy === undefined || networkProxy === null) return undefined;
   const { proxy, policyDecisionTimeoutMs: timeoutMs } = networkProxy;
   const askTimeoutMs = timeoutMs ?? undefined;
@@ -40,11 +70,14 @@ export function networkLaunch({ processId, networkProxy }: ProcessStart): Networ
     );
   refuseUnsupported(proxy);
   return {
-    rules: rulesOf(proxy),
+    rules: rulesOf(proxy, named),
     allowLocal: proxy.allowLocalBinding,
     socks: proxy.enableSocks5,
     askTimeoutMs,
-    providers: proxy.credentialMasking === true ? providersOf(proxy) : undefined,
+    hidden:
+      proxy.credentialMasking !== true && named === undefined
+        ? undefined
+        : { held: named?.held ?? [], providers: proxy.credentialMasking === true ? providersOf(proxy) : [] },
   };
 }
 
@@ -60,7 +93,10 @@ function refuseUnsupported({ enabled, unixSockets }: NetworkProxyConfig): void {
   });
 }
 
-function rulesOf({ mode, allowLocalBinding, domains, reviewDomains }: NetworkProxyConfig): NetworkRules {
+function rulesOf(
+  { mode, allowLocalBinding, domains, reviewDomains }: NetworkProxyConfig,
+  { hosts, localHosts }: Omit<NamedSecrets, "held"> = { hosts: [], localHosts: [] },
+): NetworkRules {
   const patterns = (wanted: string): string[] =>
     Object.entries(domains ?? {}).flatMap(([pattern, access]) => (access === wanted ? [pattern] : []));
   return asConfig(
@@ -68,7 +104,8 @@ function rulesOf({ mode, allowLocalBinding, domains, reviewDomains }: NetworkPro
       new NetworkRules({
         mode,
         allowLocal: allowLocalBinding,
-        allow: patterns("allow"),
+        allow: [...patterns("allow"), ...hosts],
+        localHosts,
         deny: patterns("deny"),
         review: reviewDomains ?? [],
       }),

@@ -11,7 +11,7 @@ const LAUNCH = {
   allowLocal: true,
   socks: true,
   askTimeoutMs: undefined,
-  providers: undefined,
+  hidden: undefined,
 };
 
 /** The ports on which a process's proxy listens on this machine while it runs, and afterwards; and its variable. */

@@ -62,9 +62,8 @@ export class ProcessNetworks {
     request: StartRequest,
     { launch, client }: { launch: NetworkLaunch; client: PolicyClient },
   ): Promise<ProcessNetwork> {
-    const { providers } = launch;
-    if (providers === undefined) return this.#open(processId, request, { launch, client });
-    const { env, secrets } = maskSecrets(request.env, providers);
+    if (launch.hidden === undefined) return this.#open(processId, request, { launch, client });
+    const { env, secrets } = maskSecrets(request.env, launch.hidden);
     const trusted = this.#trusting({ ...request, env });
     try {
       const hidden = { secrets, means: this.#means() };

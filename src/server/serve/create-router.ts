@@ -25,6 +25,7 @@ import { confinedFileHandlers } from "../files/confined/confined-files.ts";
 import { FileHelpers } from "../files/confined/file-helpers.ts";
 import { filePolicies, filePolicy } from "../files/confined/file-policy.ts";
 import type { Sandboxes } from "../sandbox/sandboxes.ts";
+import type { Secrets } from "../secrets/secrets.ts";
 import type { ProcessNetworks } from "../sandbox/process-network.ts";
 
 /** The dependencies of a server's handlers. */
@@ -37,6 +38,7 @@ export interface RouterParts extends ServerFacts {
   readonly spool: Spool | undefined;
   readonly sandboxes: Sandboxes;
   readonly networks: ProcessNetworks;
+  readonly secrets: Secrets;
   /** Whether to announce capabilities that need a sandbox. */
   readonly hasSandbox: boolean;
   readonly version: string | undefined;

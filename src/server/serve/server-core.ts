@@ -1,3 +1,4 @@
+import { UsageError } from "../../base/errors.ts";
 import { type Logger, silentLogger } from "../../base/logger.ts";
 import type { OwnListeners } from "../../capabilities/network-proxy/own-listeners.ts";
 import type { Environment } from "../../capabilities/process/env-policy.ts";
@@ -25,6 +26,9 @@ import { UserServers } from "../run-as/user-servers.ts";
 import { operatorPolicy, refuseExposed } from "../sandbox/operator-policy.ts";
 import { Sandboxes } from "../sandbox/sandboxes.ts";
 import type { ServerOptions } from "../settings/server-options.ts";
+import { forbidInspection } from "../../native/privileges.ts";
+import { inheritable } from "../secrets/inheritable.ts";
+import { Secrets } from "../secrets/secrets.ts";
 import { Session } from "../sessions/session.ts";
 import { SessionRegistry } from "../sessions/session-registry.ts";
 
@@ -67,7 +71,15 @@ export function createServerCore(
   const files = serverFiles(options, parts.files);
   // Clients name variables, which must not resolve to inherited members such as `constructor`. Also, each access to
   // `process.env` itself is a C library call.
-  const environment: Environment = Object.assign(Object.create(null), options.environment);
+  const whole: Environment = Object.assign(Object.create(null), options.environment);
+  const { secrets = [] } = options;
+  if (secrets.length > 0) {
+    if (runAs !== undefined && !runAs.isOwn)
+      throw new UsageError("secrets are for processes of the server's own user: leave out runAs");
+    // This program's memory and environment hold what its own processes must not read.
+    forbidInspection();
+  }
+  const environment = inheritable(whole, secrets);
   const sandbox = new Sandbox(environment["PATH"]);
   const starter = new ProcessStarter(
     { maxRetainedBytes: limits.maxRetainedBytesPerProcess, maxRetainedChunks: MAX_RETAINED_CHUNKS },
@@ -104,7 +116,7 @@ export function createServerCore(
     logger,
     controlGroups: starter.createControlGroups(),
     ports: () => listeners.ports,
-    durable: parts.durable && { directory: parts.durable, environment },
+    durable: parts.durable && { directory: parts.durable, environment: whole },
     enter,
     cordon,
   });
@@ -118,6 +130,7 @@ export function createServerCore(
     starter,
     sandboxes: createSandboxes(options, { ...files, environment, logger, cwd: parts.cwd }),
     networks: new ProcessNetworks(listeners, environment),
+    secrets: new Secrets(secrets, { environment: whole, logger }),
     hasSandbox: sandbox.isInstalled,
     version: options.version,
     connections,

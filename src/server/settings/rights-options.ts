@@ -22,6 +22,8 @@ export interface RightsOptions {
   /** For `files`: allows no changes. Default: false. */
   readonly readOnly?: boolean;
   readonly limits?: PrincipalLimits;
+  /** Names of the server's secrets that its processes may use. Default: all for `full`, none for the others. */
+  readonly secrets?: readonly string[];
   /**
    * The user, by name or number, as whom the client's requests are carried out. It needs a server that runs as root.
    * Default: that of the server, otherwise its own user.

@@ -4,6 +4,7 @@ import type { Sandbox } from "../../protocol/sandbox-options.ts";
 import type { ServerLimits } from "./limits.ts";
 import type { ServerObserver } from "./observer.ts";
 import type { RightsOptions } from "./rights-options.ts";
+import type { SecretOptions } from "./secret-options.ts";
 
 /** Where a server records what its clients do. */
 export interface AuditOptions {
@@ -49,6 +50,8 @@ export interface ServerOptions {
   readonly sandbox?: Sandbox;
   /** Refuses processes and calls on files that bring no sandbox. Default: false. */
   readonly requireSandbox?: boolean;
+  /** Secrets that processes use and do not have. */
+  readonly secrets?: readonly SecretOptions[];
   /** Whether clients may keep processes beyond their sessions. Default: true. */
   readonly keepProcesses?: boolean;
   /**

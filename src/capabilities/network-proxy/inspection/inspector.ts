@@ -2,7 +2,7 @@ import type { LookupAddress } from "node:dns";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { type SecureContext, TLSSocket } from "node:tls";
-import { type BlockedAnswer, blockedAnswer, plainAnswer } from "../blocked.ts";
+import { type BlockedAnswer, blockedAnswer, NO_SECRET, plainAnswer } from "../blocked.ts";
 import type { Destination } from "../destination.ts";
 import { type Attempt, type Gatekeeper, attemptOf } from "../gatekeeper.ts";
 import {
@@ -119,11 +119,12 @@ export class Inspector {
     response.on("error", () => {});
     const tunnel = this.#tunnels.get(request.socket);
     if (tunnel === undefined) return void response.destroy();
-    const outgoing = this.#outgoing(request, tunnel);
-    if ("status" in outgoing) return send(response, outgoing);
     if (tunnel.waiting >= MAX_WAITING) return send(response, TOO_MANY);
     tunnel.waiting += 1;
-    await forward(request, response, outgoing);
+    await this.#refreshed(tunnel);
+    const outgoing = this.#outgoing(request, tunnel);
+    if ("status" in outgoing) send(response, outgoing);
+    else await forward(request, response, outgoing);
     tunnel.waiting -= 1;
   }
 
@@ -131,6 +132,7 @@ export class Inspector {
     socket.on("error", () => socket.destroy());
     const tunnel = this.#tunnels.get(socket);
     if (tunnel === undefined) return void socket.destroy();
+    await this.#refreshed(tunnel);
     const outgoing = this.#outgoing(request, tunnel);
     const refused =
       "status" in outgoing
@@ -139,6 +141,11 @@ export class Inspector {
           ? plainAnswer(400, "an upgrade with a body is not supported")
           : await switchProtocol(request, socket, head, outgoing);
     if (refused !== undefined) sendRaw(socket, refused);
+  }
+
+  /** Undefined if no secret has to be read again: most requests do not wait a turn. */
+  #refreshed({ target }: InspectedTunnel): Promise<unknown> | undefined {
+    return this.#options.secrets.refresh({ scheme: "https", ...target });
   }
 
   /** The request as it goes out, with secrets; or why it does not. */
@@ -157,6 +164,7 @@ export class Inspector {
     if (refused !== undefined) return blockedAnswer(refused, "text");
     const swapped = secrets.outgoing({ scheme: "https", ...target }, request.rawHeaders);
     if (swapped === "misdirected") return blockedAnswer(gatekeeper.refuseStandIn(attempt), "text");
+    if (swapped === "unavailable") return NO_SECRET;
     return { target, headers: swapped.headers, restoring: secrets.restoring, connection: agent };
   }
 }

@@ -67,7 +67,7 @@ async function openScene(attempt: Attempt, without: Protection | undefined) {
     },
     extra: { COPY: SECRET, URL: `https://me:${SECRET}@a.test/` },
   });
-  if (without === "restoring") Object.defineProperty(scene.secrets, "restoring", { value: [] });
+  if (without === "restoring") Object.defineProperty(scene.secrets, "restoring", { value: () => [] });
   const env = new Map(scene.env);
   if (without === "masking")
     for (const [name, value] of env) env.set(name, value.replaceAll(scene.standIn, SECRET));

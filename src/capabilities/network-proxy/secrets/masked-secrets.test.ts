@@ -18,10 +18,8 @@ function provider(rest: Partial<ProviderConfig> = {}): ProviderConfig {
 }
 
 function mask(env: Record<string, string>, rest: Partial<ProviderConfig> = {}) {
-  const masked = maskSecrets(
-    new Map(Object.entries(env)),
-    secretProviders(new Map([["vendor", provider(rest)]])),
-  );
+  const providers = secretProviders(new Map([["vendor", provider(rest)]]));
+  const masked = maskSecrets(new Map(Object.entries(env)), { held: [], providers });
   return { ...masked, values: Object.fromEntries(masked.env) };
 }
 

@@ -1,17 +1,18 @@
 import { encodings, replaceAllText, type Replacement } from "./replacement.ts";
 import type { SecretProvider } from "./secret-provider.ts";
-import { isReplaceable, standInFor } from "./stand-in.ts";
+import { constantSecret, type HeldSecret, type SecretValue } from "./secret-value.ts";
+import { isReplaceable, resized, standInFor } from "./stand-in.ts";
 import type { RequestTarget, UrlPrefix } from "./url-prefix.ts";
 
 interface MaskedSecret {
-  readonly secret: string;
+  readonly value: SecretValue;
   readonly standIn: string;
   readonly provider: SecretProvider;
   readonly destinations: readonly UrlPrefix[];
 }
 
-/** Headers of a request on its way out, or that a stand-in in it must not go there. */
-export type OutgoingHeaders = { readonly headers: string[] } | "misdirected";
+/** Headers of a request on its way out; that a stand-in in it must not go there; or that its secret cannot be read. */
+export type OutgoingHeaders = { readonly headers: string[] } | "misdirected" | "unavailable";
 
 /** An environment without secrets. */
 export interface MaskedEnvironment {
@@ -19,58 +20,92 @@ export interface MaskedEnvironment {
   readonly secrets: MaskedSecrets;
 }
 
+/** What a process may not have. */
+export interface Hidden {
+  /** Secrets of the server. They have to be readable. */
+  readonly held: readonly HeldSecret[];
+  /** Finders of secrets in the environment. */
+  readonly providers: readonly SecretProvider[];
+}
+
+type Environment = ReadonlyMap<string, string>;
+
 /** Attempts to make a stand-in that occurs nowhere else. */
 const MAX_ATTEMPTS = 16;
 
 /**
  * Replaces the secrets of an environment, wherever they occur in it. A value that cannot be replaced is left out: nobody
- * could find it again, so it must not get in.
+ * could find it again, so it must not get in. The server's own secrets come first: what a client's provider finds, and
+ * sends to hosts of its own, has only stand-ins for them.
  */
-export function maskSecrets(
-  given: ReadonlyMap<string, string>,
+export function maskSecrets(given: Environment, { held, providers }: Hidden): MaskedEnvironment {
+  const own = held.map((secret) => maskHeld(secret, given));
+  const env = hidden(given, own);
+  for (const { provider, standIn } of own) for (const name of provider.env) env.set(name, standIn);
+  const inherited = maskFound(env, providers, own);
+  const masked = hidden(env, inherited);
+  const all = [...own, ...inherited];
+  masked.set("CODEX_NETWORK_PROXY_CREDENTIAL_BROKER_ACTIVE", "1");
+  masked.set("CODEX_NETWORK_PROXY_BROKERED_CREDENTIALS", JSON.stringify(markers(given, masked, all)));
+  return { env: masked, secrets: new MaskedSecrets(all) };
+}
+
+function maskHeld({ value, provider }: HeldSecret, env: Environment): MaskedSecret {
+  const standIn = freshStandIn(value.values[0]!, provider, env);
+  return { value, standIn, provider, destinations: provider.destinations(env) };
+}
+
+/** What the providers find. Removes values that cannot be replaced. */
+function maskFound(
+  env: Map<string, string>,
   providers: readonly SecretProvider[],
-): MaskedEnvironment {
-  const env = new Map(given);
-  const masked = new Map<string, MaskedSecret>();
+  own: readonly MaskedSecret[],
+): MaskedSecret[] {
+  const found = new Map<string, MaskedSecret>();
   for (const provider of providers) {
     for (const name of provider.env) {
-      const secret = given.get(name)?.trim();
+      const secret = env.get(name)?.trim();
       if (secret === undefined || secret === "") continue;
+      if (own.some(({ standIn }) => secret.includes(standIn))) continue;
       if (!isReplaceable(secret)) env.delete(name);
-      else if (!masked.has(secret))
-        masked.set(secret, {
-          secret,
-          standIn: freshStandIn(secret, provider, given),
+      else if (!found.has(secret))
+        found.set(secret, {
+          value: constantSecret(secret),
+          standIn: freshStandIn(secret, provider, env),
           provider,
-          destinations: provider.destinations(given),
+          destinations: provider.destinations(env),
         });
     }
   }
-  // A secret that contains another one comes first.
-  const all = [...masked.values()].sort((one, other) => other.secret.length - one.secret.length);
-  const replacements = all.map(({ secret, standIn }) => ({ from: secret, to: standIn }));
-  const aliases: string[] = [];
-  for (const [name, value] of env) {
-    const replaced = replaceAllText(value, replacements);
-    if (replaced === value) continue;
-    env.set(name, replaced);
-    aliases.push(name);
-  }
-  const names = new Set(all.flatMap(({ provider }) => provider.env));
-  const marker = [
-    ...aliases.map((name) => [`@alias:${name}`, env.get(name)!]),
-    ...aliases.filter((name) => names.has(name)).map((name) => [name, env.get(name)!]),
-  ];
-  env.set("CODEX_NETWORK_PROXY_CREDENTIAL_BROKER_ACTIVE", "1");
-  env.set("CODEX_NETWORK_PROXY_BROKERED_CREDENTIALS", JSON.stringify(marker));
-  return { env, secrets: new MaskedSecrets(all) };
+  return [...found.values()];
 }
 
-function freshStandIn(
-  secret: string,
-  { prefixes }: SecretProvider,
-  env: ReadonlyMap<string, string>,
-): string {
+/** The same environment with stand-ins. */
+function hidden(env: Environment, secrets: readonly MaskedSecret[]): Map<string, string> {
+  const replacements = replacementsFor(secrets);
+  return new Map(Array.from(env, ([name, text]) => [name, replaceAllText(text, replacements)]));
+}
+
+/** As Codex lists them: the variables with a stand-in. */
+function markers(given: Environment, env: Environment, secrets: readonly MaskedSecret[]): [string, string][] {
+  const names = new Set(secrets.flatMap(({ provider }) => provider.env));
+  const changed = Array.from(env).filter(([name, text]) => text !== given.get(name));
+  return [
+    ...changed.map(([name, text]): [string, string] => [`@alias:${name}`, text]),
+    ...changed.filter(([name]) => names.has(name)),
+  ];
+}
+
+/** A secret that contains another one comes first. */
+function replacementsFor(secrets: readonly MaskedSecret[]): Replacement[] {
+  return secrets
+    .flatMap(({ value, standIn }) =>
+      value.values.map((from) => ({ from, to: resized(standIn, from.length) })),
+    )
+    .sort((one, other) => other.from.length - one.from.length);
+}
+
+function freshStandIn(secret: string, { prefixes }: SecretProvider, env: Environment): string {
   const prefix = prefixes.find((text) => secret.startsWith(text)) ?? "";
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
     const standIn = standInFor(secret, prefix);
@@ -82,13 +117,25 @@ function freshStandIn(
 /** The secrets of one process, which has stand-ins for them. */
 export class MaskedSecrets {
   readonly #secrets: readonly MaskedSecret[];
-  /** What turns an answer back: the secrets as they are, and in the encodings in which servers repeat headers. */
-  readonly restoring: readonly Replacement[];
+  #values: readonly (readonly string[])[] = [];
+  #restoring: readonly Replacement[] = [];
 
   constructor(secrets: readonly MaskedSecret[]) {
     this.#secrets = secrets;
-    this.restoring = secrets.flatMap(({ secret, standIn }) => encodings(secret, standIn));
   }
+
+  /**
+   * What turns an answer back at this moment: the secrets as they are and as they were, and in the encodings in which
+   * servers repeat headers.
+   */
+  readonly restoring = (): readonly Replacement[] => {
+    const values = this.#secrets.map(({ value }) => value.values);
+    if (values.length !== this.#values.length || values.some((each, at) => each !== this.#values[at])) {
+      this.#values = values;
+      this.#restoring = replacementsFor(this.#secrets).flatMap(({ from, to }) => encodings(from, to));
+    }
+    return this.#restoring;
+  };
 
   get isEmpty(): boolean {
     return this.#secrets.length === 0;
@@ -99,13 +146,24 @@ export class MaskedSecrets {
     return this.#secrets.some(({ destinations }) => destinations.some((prefix) => prefix.covers(target)));
   }
 
+  /** Reads the secrets for this host again, where that is due. Undefined if none is. Never rejects. */
+  refresh(target: Omit<RequestTarget, "path">): Promise<unknown> | undefined {
+    const due = this.#secrets.flatMap(({ destinations, value }) =>
+      destinations.some((prefix) => prefix.covers(target)) ? (value.refresh() ?? []) : [],
+    );
+    return due.length === 0 ? undefined : Promise.all(due);
+  }
+
   /** Puts secrets in the place of stand-ins, where and for whom the provider says so. `raw` has names and values in turn. */
   outgoing(target: RequestTarget, raw: readonly string[]): OutgoingHeaders {
     const headers = [...raw];
     for (const masked of this.#secrets) {
-      if (masked.destinations.some((prefix) => prefix.matches(target))) swapIn(headers, masked);
-      else if (
-        !masked.destinations.some((prefix) => prefix.covers(target)) &&
+      const { destinations, value } = masked;
+      if (destinations.some((prefix) => prefix.matches(target))) {
+        if (value.current !== undefined) swapIn(headers, masked, value.current);
+        else if (carries(masked, target, headers)) return "unavailable";
+      } else if (
+        !destinations.some((prefix) => prefix.covers(target)) &&
         carries(masked, target, headers)
       )
         return "misdirected";
@@ -130,7 +188,7 @@ function decoded(path: string): string {
   }
 }
 
-function swapIn(headers: string[], { secret, standIn, provider }: MaskedSecret): void {
+function swapIn(headers: string[], { standIn, provider }: MaskedSecret, secret: string): void {
   for (let index = 0; index + 1 < headers.length; index += 2) {
     const name = headers[index]!.toLowerCase();
     const value = headers[index + 1]!;
@@ -145,7 +203,7 @@ function swapIn(headers: string[], { secret, standIn, provider }: MaskedSecret):
 
 function authorization(
   value: string,
-  { secret, standIn, provider }: Pick<MaskedSecret, "secret" | "standIn" | "provider">,
+  { secret, standIn, provider }: Pick<MaskedSecret, "standIn" | "provider"> & { readonly secret: string },
 ): string | undefined {
   const [, scheme = "", content = ""] = /^(\S+) +(\S+)$/.exec(value) ?? [];
   const method = scheme.toLowerCase();

@@ -6,6 +6,9 @@ export interface Replacement {
   readonly to: string;
 }
 
+/** What has to be replaced at this moment. The same array as long as nothing changes. */
+export type Restoring = () => readonly Replacement[];
+
 export function replaceAllText(text: string, replacements: readonly Replacement[]): string {
   return replacements.reduce((replaced, { from, to }) => replaced.replaceAll(from, to), text);
 }
@@ -41,15 +44,18 @@ function urlSafe(text: string): string {
 
 /** Replaces in a stream, however it is cut into chunks. What may be the beginning of a match waits for the next chunk. */
 export class ReplacingStream extends Transform {
-  readonly #pairs: readonly { readonly from: Buffer; readonly to: Buffer }[];
+  readonly #restoring: Restoring;
+  #replacements: readonly Replacement[] = [];
+  #pairs: readonly { readonly from: Buffer; readonly to: Buffer }[] = [];
   #held: Buffer = Buffer.alloc(0);
 
-  constructor(replacements: readonly Replacement[]) {
+  constructor(restoring: Restoring) {
     super();
-    this.#pairs = replacements.map(({ from, to }) => ({ from: Buffer.from(from), to: Buffer.from(to) }));
+    this.#restoring = restoring;
   }
 
   override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
+    this.#update();
     const bytes = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk]);
     const replaced = this.#replace(bytes);
     const end = replaced.length - this.#undecided(replaced);
@@ -59,6 +65,13 @@ export class ReplacingStream extends Transform {
 
   override _flush(done: TransformCallback): void {
     done(null, this.#held.length === 0 ? undefined : this.#held);
+  }
+
+  #update(): void {
+    const replacements = this.#restoring();
+    if (replacements === this.#replacements) return;
+    this.#replacements = replacements;
+    this.#pairs = replacements.map(({ from, to }) => ({ from: Buffer.from(from), to: Buffer.from(to) }));
   }
 
   #replace(bytes: Buffer): Buffer {

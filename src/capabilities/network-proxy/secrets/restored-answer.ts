@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Transform } from "node:stream";
 import { constants, createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
-import { ReplacingStream, replaceAllText, type Replacement } from "./replacement.ts";
+import { ReplacingStream, replaceAllText, type Restoring } from "./replacement.ts";
 
 /** An answer in which stand-ins are back in the place of their secrets. */
 export interface RestoredAnswer {
@@ -37,7 +37,7 @@ export function restoredAnswer(
     method,
     headers,
     restoring,
-  }: { method: string; headers: readonly string[]; restoring: readonly Replacement[] },
+  }: { method: string; headers: readonly string[]; restoring: Restoring },
 ): RestoredAnswer | undefined {
   const hasBody = method !== "HEAD" && statusCode !== 204 && statusCode !== 304;
   const coding = parsed["content-encoding"]?.trim().toLowerCase() ?? "identity";
@@ -53,12 +53,13 @@ export function restoredAnswer(
 
 export function restoredHeaders(
   raw: readonly string[],
-  restoring: readonly Replacement[],
+  restoring: Restoring,
   dropped: readonly string[] = [],
 ): string[] {
   const headers: string[] = [];
+  const replacements = restoring();
   for (let index = 0; index + 1 < raw.length; index += 2)
     if (!dropped.includes(raw[index]!.toLowerCase()))
-      headers.push(...[raw[index]!, raw[index + 1]!].map((text) => replaceAllText(text, restoring)));
+      headers.push(...[raw[index]!, raw[index + 1]!].map((text) => replaceAllText(text, replacements)));
   return headers;
 }

@@ -37,6 +37,14 @@ export interface SecretProvider {
 
 const MAX_PATTERN_LENGTH = 2_048;
 const GITHUB_PREFIXES = ["github_pat_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_"];
+const OPENAI_PREFIXES = ["sk-svcacct-", "sk-admin-", "sk-proj-", "sk-"];
+/** Public beginnings of well-known secrets, the longest first: programs check them. */
+export const KNOWN_PREFIXES: readonly string[] = [
+  ...GITHUB_PREFIXES,
+  ...OPENAI_PREFIXES,
+  ...["sk-ant-", "sk-or-", "sk_live_", "sk_test_", "rk_live_", "glpat-", "xoxb-", "xoxp-", "xapp-"],
+  ...["npm_", "pypi-", "hf_", "dop_v1_", "AIza", "gsk_"],
+].toSorted((one, other) => other.length - one.length);
 const GITHUB_HOSTS = ["github.com", "api.github.com", "uploads.github.com", "*.ghe.com"];
 
 const github = {
@@ -63,7 +71,7 @@ const BUILT_IN: readonly SecretProvider[] = [
     auth: ["bearer"],
     header: undefined,
     headerPrefix: "",
-    prefixes: ["sk-svcacct-", "sk-admin-", "sk-proj-", "sk-"],
+    prefixes: OPENAI_PREFIXES,
     destinations: (environment) => {
       const own = fromVariable(environment, "OPENAI_BASE_URL");
       return own.length > 0 ? own : [new UrlPrefix("api.openai.com")];

@@ -36,3 +36,8 @@ export function standInFor(secret: string, prefix: string): string {
   });
   return kept + replaced;
 }
+
+/** A stand-in with the length of another value of the same secret. */
+export function resized(standIn: string, length: number): string {
+  return standIn.length === length ? standIn : standIn.repeat(Math.ceil(length / standIn.length)).slice(0, length);
+}

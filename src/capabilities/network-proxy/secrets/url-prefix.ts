@@ -60,10 +60,26 @@ export class UrlPrefix {
     return this.#isWildcard ? host.endsWith(`.${this.host}`) : host === this.host;
   }
 
+  /** Whether all URLs of another one are its own. */
+  includes(other: UrlPrefix): boolean {
+    if (other.#isWildcard && !this.#isWildcard) return false;
+    const isSameName = this.#isWildcard && other.#isWildcard && this.host === other.host;
+    const isCovered = this.covers(isSameName ? { ...other, host: `x.${other.host}` } : other);
+    return isCovered && this.#startsWithPath(other.#path);
+  }
+
+  /** Its hosts, as a pattern of a proxy's rules. */
+  get hostPattern(): string {
+    return this.#isWildcard ? `*.${this.host}` : this.host;
+  }
+
   matches(target: RequestTarget): boolean {
     if (!this.covers(target)) return false;
+    return this.#startsWithPath(target.path.split("?", 1)[0] ?? "");
+  }
+
+  #startsWithPath(path: string): boolean {
     if (this.#path === "/") return true;
-    const [path = ""] = target.path.split("?", 1);
     if (AMBIGUOUS_PATH.test(path) || !path.startsWith(this.#path)) return false;
     return this.#path.endsWith("/") || path.length === this.#path.length || path[this.#path.length] === "/";
   }

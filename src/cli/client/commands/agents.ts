@@ -10,6 +10,7 @@ import { type End, setAction } from "../outcome/end-with.ts";
 import { printable } from "../print/printable.ts";
 import {
   agentEnvironment,
+  agentSecrets,
   type AgentFlags,
   agentLimits,
   openAgentHost,
@@ -128,7 +129,7 @@ async function hostsOf(flags: AgentsFlags, apiKey: string | undefined, signal: A
   const env = agentEnvironment(flags.env ?? [], { isOwn: false, apiKey });
   const fleet = await openChosenFleet(flags, signal);
   return {
-    options: { ...fleetOptions(flags), fleet, commands: defined({ env, cwd, sandbox }) },
+    options: { ...fleetOptions(flags), fleet, commands: defined({ env, cwd, sandbox, secrets: agentSecrets(flags) }) },
     [Symbol.asyncDispose]: () => fleet.close(),
   };
 }

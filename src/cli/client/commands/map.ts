@@ -15,6 +15,7 @@ import { type StartFlags, startOptions } from "../running/start-options.ts";
 import { openTarget } from "../target/connect-target.ts";
 import { resolveTarget } from "../target/resolve-target.ts";
 import { targetName } from "../target/target.ts";
+import { withSecrets } from "../running/secret-flags.ts";
 import { withTarget } from "../target/target-options.ts";
 
 interface MapFlags extends JobFlags, StartFlags {
@@ -72,7 +73,7 @@ export function define(program: Command): void {
     .option("--cwd <DIR>", "working directory of the commands")
     .option("--env <K=V>", "set a variable; K alone copies yours (repeatable)", repeated)
     .addOption(new Option("--sandbox <NAME>", "confine the commands").choices(SANDBOX_PRESETS));
-  withJob(command).addHelpText("after", EXAMPLES);
+  withJob(withSecrets(command, "the commands")).addHelpText("after", EXAMPLES);
   setAction(withTarget(command), map);
 }
 

@@ -11,6 +11,7 @@ import { print } from "../../shared/standard-streams.ts";
 import { startDetached } from "../running/run-detached.ts";
 import type { ManyOptions } from "../running/many/run-on-machines.ts";
 import { runPiped } from "../running/run-piped.ts";
+import { withSecrets } from "../running/secret-flags.ts";
 import { type StartFlags, startOptions } from "../running/start-options.ts";
 import { checkProgram } from "../outcome/exit-status.ts";
 import { connectTarget } from "../target/connect-target.ts";
@@ -37,6 +38,7 @@ Examples:
   exec-server run -- uname -a
   exec-server run --cwd /srv/app --env CI=1 -- npm test
   exec-server run -t -- vim notes.txt
+  exec-server run --sandbox workspace-write --secret OPENAI_API_KEY=api.openai.com -- ./agent.py
   exec-server run -- sh -c 'tar c src | gzip' < /dev/null > src.tar.gz
   exec-server -H prod run --on zone=eu -- uptime
   exec-server -H prod run --on all -j 5 --fail-fast -- systemctl reload nginx
@@ -66,7 +68,8 @@ export function define(program: Command): void {
     .option("--cwd <DIR>", "working directory of the command")
     .option("--env <K=V>", "set a variable; K alone copies yours (repeatable)", repeated)
     .option("--timeout <DURATION>", "end the command after this time: 10s, 5m", parseDurationArgument)
-    .addOption(new Option("--sandbox <NAME>", "confine the command").choices(SANDBOX_PRESETS))
+    .addOption(new Option("--sandbox <NAME>", "confine the command").choices(SANDBOX_PRESETS));
+  withSecrets(command, "the command")
     .option("-j, --max-concurrency <N>", "with --on, machines at a time [default: 32]", parseCount)
     .option("--fail-fast", "with --on, end all others when the command fails on one machine")
     .option("--json", "with --on, print the results as JSON")

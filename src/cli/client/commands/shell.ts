@@ -2,10 +2,11 @@ import { repeated } from "../arguments.ts";
 import type { Command } from "commander";
 import { type End, setAction, withOwnStatus } from "../outcome/end-with.ts";
 import { homeOf, loginShell, type StartFlags, startOptions } from "../running/start-options.ts";
+import { withSecrets } from "../running/secret-flags.ts";
 import { connectTarget } from "../target/connect-target.ts";
 import { type TargetOptions, withTarget } from "../target/target-options.ts";
 
-type ShellOptions = TargetOptions & Pick<StartFlags, "cwd" | "env">;
+type ShellOptions = TargetOptions & Pick<StartFlags, "cwd" | "env" | "secret">;
 
 const EXAMPLES = `
 The shell's status becomes this command's; 255: exec-server failed.
@@ -31,8 +32,8 @@ export function define(program: Command): void {
       "--cwd <DIR>",
       "working directory of the shell [default: this one; on another machine, your home]",
     )
-    .option("--env <K=V>", "set a variable; K alone copies yours (repeatable)", repeated)
-    .addHelpText("after", EXAMPLES);
+    .option("--env <K=V>", "set a variable; K alone copies yours (repeatable)", repeated);
+  withSecrets(command, "the shell").addHelpText("after", EXAMPLES);
   setAction(withTarget(command), withOwnStatus(shell));
 }
 

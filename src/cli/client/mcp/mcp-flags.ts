@@ -11,6 +11,7 @@ import { VERSION } from "../../shared/version.ts";
 import { repeated } from "../arguments.ts";
 import { complain } from "../print/complain.ts";
 import { variables, variablesForModels } from "../running/start-options.ts";
+import { namedSecrets, ownSecretValues, withSecrets } from "../running/secret-flags.ts";
 import { openTarget } from "../target/connect-target.ts";
 import { localDirectory } from "../target/remote-path.ts";
 import { resolveTarget } from "../target/resolve-target.ts";
@@ -26,6 +27,7 @@ export interface McpFlags extends TargetOptions {
   readonly tools?: readonly string[];
   readonly ask?: readonly string[];
   readonly env?: readonly string[];
+  readonly secret?: readonly string[];
 }
 
 /** Variables that decide how output looks: a model gets plain text. */
@@ -35,7 +37,7 @@ const AGENT = "SSH_AUTH_SOCK";
 
 /** Adds these options. */
 export function withMcp(command: Command): Command {
-  return command
+  return withSecrets(command, "commands")
     .option(
       "--root <PATH>",
       "directory that may be changed [default: the working directory] (repeatable)",
@@ -90,6 +92,7 @@ export async function mcpOptions(flags: McpFlags): Promise<McpOptions> {
     ...defined({ tools: flags.tools, ask: flags.ask }),
     confinement,
     network: flags.network === true,
+    secrets: flags.secret === undefined ? undefined : namedSecrets(flags.secret),
     env: environment(flags, { isOwn: target.kind === "own", confinement }),
     version: VERSION,
     logger: stderrLogger,
@@ -111,12 +114,13 @@ export function rootsOf({ root = [] }: McpFlags, isLocal: boolean): readonly str
 }
 
 function environment(
-  { env = [] }: McpFlags,
+  { env = [], secret }: McpFlags,
   { isOwn, confinement }: { readonly isOwn: boolean; readonly confinement: Confinement },
 ): Record<string, string> {
   const withheld = [...ABOUT_TERMINALS, ...(confinement === "none" ? [] : [AGENT])];
   const inherited = isOwn ? variablesForModels().filter(([name]) => !withheld.includes(name)) : [];
-  return Object.fromEntries([...inherited, ...variables(env)]);
+  const own = isOwn ? ownSecretValues(secret) : [];
+  return Object.fromEntries([...inherited, ...own, ...variables(env)]);
 }
 
 /** Clients keep what a server writes to stderr. */

@@ -2,6 +2,7 @@ import { resolve } from "node:path";
 import { shownUrl } from "../../../base/shown-url.ts";
 import { usageFailure } from "../../shared/failure.ts";
 import { resolveTarget } from "../target/resolve-target.ts";
+import { namedSecrets } from "../running/secret-flags.ts";
 import { checkFlags, isThisMachine, type McpFlags, rootsOf } from "./mcp-flags.ts";
 
 /** How a client starts `exec-server mcp`. */
@@ -31,7 +32,7 @@ export async function serverEntry(flags: McpFlags, project: string | undefined):
     );
   const named = rootsOf(flags, isLocal);
   const roots = named.length === 0 && isLocal && project !== undefined ? [project] : named;
-  const { readOnly, network, sandbox, tools, ask, env = [] } = flags;
+  const { readOnly, network, sandbox, tools, ask, env = [], secret = [] } = flags;
   const options: readonly (readonly [name: string, value: string | undefined])[] = [
     ["--host", host],
     ["--url", url],
@@ -42,6 +43,7 @@ export async function serverEntry(flags: McpFlags, project: string | undefined):
     ["--tools", tools?.join(",")],
     ["--ask", ask?.join(",")],
     ...env.map((variable) => ["--env", variable] as const),
+    ...secret.map((named) => ["--secret", named] as const),
   ];
   const needsToken =
     url !== undefined && url !== "stdio" && flags.tokenFile === undefined && EXEC_SERVER_TOKEN;
@@ -55,7 +57,11 @@ export async function serverEntry(flags: McpFlags, project: string | undefined):
       ...(readOnly === true ? ["--read-only"] : []),
       ...(network === true ? ["--network"] : []),
     ],
-    variables: [...(needsToken ? [TOKEN] : []), ...env.filter((variable) => !variable.includes("="))],
+    variables: [
+      ...(needsToken ? [TOKEN] : []),
+      ...env.filter((variable) => !variable.includes("=")),
+      ...(target.kind === "own" ? namedSecrets(secret).map(({ name }) => name) : []),
+    ],
   };
 }
 

@@ -1,4 +1,5 @@
 import { type Command, Option } from "commander";
+import type { NamedSecret } from "../../../client/process/start-request.ts";
 import type { Host } from "../../../client/host/host.ts";
 import { SANDBOX_PRESETS, type SandboxPreset } from "../../../protocol/sandbox-options.ts";
 import type { AgentCommands, AgentWorkOptions } from "../../../rows/agents/agent-work.ts";
@@ -12,13 +13,14 @@ import {
   variablesForModels,
   workingDirectory,
 } from "../running/start-options.ts";
+import { namedSecrets, ownSecretValues, withSecrets } from "../running/secret-flags.ts";
 import { openTarget } from "../target/connect-target.ts";
 import { resolveTarget } from "../target/resolve-target.ts";
 import { targetName } from "../target/target.ts";
 import type { TargetOptions } from "../target/target-options.ts";
 
 /** Options that say how far agents may go, and how their commands run. */
-export interface AgentFlags extends TargetOptions, Pick<StartFlags, "cwd" | "env"> {
+export interface AgentFlags extends TargetOptions, Pick<StartFlags, "cwd" | "env" | "secret"> {
   readonly maxTurns?: number;
   readonly maxToolCalls?: number;
   readonly maxTokensTotal?: number;
@@ -27,7 +29,7 @@ export interface AgentFlags extends TargetOptions, Pick<StartFlags, "cwd" | "env
 
 /** Adds these options. `each`: what the limits are for, such as ` for each row`. */
 export function withAgent(command: Command, each = ""): Command {
-  return command
+  return withSecrets(command, "commands")
     .option(
       "--max-tokens-total <N>",
       "stop asking for turns once a run has used this many tokens",
@@ -61,10 +63,17 @@ export async function openAgentHost(
 ): Promise<{ readonly host: Host; readonly hostName: string; readonly commands: AgentCommands }> {
   const target = await resolveTarget(flags);
   const isOwn = target.kind === "own";
-  const env = agentEnvironment(flags.env ?? [], { isOwn, apiKey });
+  const own = isOwn ? ownSecretValues(flags.secret) : [];
+  const env = { ...Object.fromEntries(own), ...agentEnvironment(flags.env ?? [], { isOwn, apiKey }) };
   const host = await openTarget(target, flags, "session");
   const cwd = workingDirectory({ host, isOwn }, flags.cwd);
-  return { host, hostName: targetName(target), commands: defined({ env, cwd, sandbox: flags.sandbox }) };
+  const commands = defined({ env, cwd, sandbox: flags.sandbox, secrets: agentSecrets(flags) });
+  return { host, hostName: targetName(target), commands };
+}
+
+/** What the commands of agents use and do not have. */
+export function agentSecrets({ secret }: AgentFlags): readonly NamedSecret[] | undefined {
+  return secret === undefined ? undefined : namedSecrets(secret);
 }
 
 /**

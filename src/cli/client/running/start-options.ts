@@ -4,6 +4,7 @@ import { defined } from "../../shared/defined.ts";
 import type { StartOptions } from "../../../client/process/start-request.ts";
 import type { SandboxPreset } from "../../../protocol/sandbox-options.ts";
 import { usageFailure } from "../../shared/failure.ts";
+import { namedSecrets } from "./secret-flags.ts";
 import type { Connected } from "../target/connect-target.ts";
 import { absolutePath, localDirectory } from "../target/remote-path.ts";
 
@@ -13,6 +14,7 @@ export interface StartFlags {
   readonly env?: readonly string[];
   readonly timeout?: number;
   readonly sandbox?: SandboxPreset;
+  readonly secret?: readonly string[];
 }
 
 /**
@@ -28,6 +30,7 @@ export function startOptions(connected: Connected, flags: StartFlags): StartOpti
     inheritEnv: isOwn ? "none" : undefined,
     timeoutMs: flags.timeout,
     sandbox: flags.sandbox,
+    secrets: flags.secret === undefined ? undefined : namedSecrets(flags.secret),
   });
 }
 
