@@ -12,8 +12,9 @@ import type { Transform } from "node:stream";
 import { type BlockedAnswer, plainAnswer } from "./blocked.ts";
 import { endToEndHeaders, headerValues } from "./forwarded-headers.ts";
 import type { HttpTarget } from "./http-target.ts";
-import { ReplacingStream, type Restoring } from "./secrets/replacement.ts";
+import type { Restoring } from "./secrets/replacement.ts";
 import { restoredAnswer, restoredHeaders, UNRESTORABLE_HEADERS } from "./secrets/restored-answer.ts";
+import { RestoredMessages } from "./secrets/restored-messages.ts";
 import { IDLE_TIMEOUT_MS, tunnel } from "./tunnel.ts";
 
 const MAX_HEADER_BYTES = 64 * 1024;
@@ -23,7 +24,7 @@ const KEEP_ALIVE_TIMEOUT_MS = 60_000;
 const BODILESS: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS", "TRACE", "DELETE"]);
 export const UPSTREAM_FAILURE = plainAnswer(502, "upstream failure");
 export const TOO_MANY = plainAnswer(503, "too many connections from this process");
-const UNREADABLE_ANSWER = plainAnswer(502, "upstream failure: the answer has an unknown content coding");
+const UNREADABLE_ANSWER = plainAnswer(502, "upstream failure: the answer has an unknown content or transfer coding");
 
 export const SERVER_OPTIONS: ServerOptions = {
   maxHeaderSize: MAX_HEADER_BYTES,
@@ -164,7 +165,13 @@ export function switchProtocol(
   return new Promise((resolve) => {
     const { connection, restoring } = outgoing;
     const asked = headerValues(request.rawHeaders, "upgrade").join(", ");
-    const upstream = requestOn(outgoing, request, ["Connection", "Upgrade", "Upgrade", asked]);
+    // Only WebSockets can be looked through: anything else is asked for without the upgrade.
+    const isPassed = restoring === undefined || asked === "websocket";
+    const upstream = requestOn(
+      outgoing,
+      request,
+      isPassed ? ["Connection", "Upgrade", "Upgrade", asked] : ["Connection", "close"],
+    );
     socket.once("close", () => {
       upstream.destroy();
       if ("write" in connection) connection.destroy();
@@ -176,10 +183,15 @@ export function switchProtocol(
     };
     upstream.once("upgrade", (answered, switched: Socket, rest: Buffer) => {
       const chosen = headerValues(answered.rawHeaders, "upgrade").join(", ");
+      if (restoring !== undefined && (!isPassed || chosen !== "websocket" || hasExtensions(answered))) {
+        switched.destroy();
+        resolve(UPSTREAM_FAILURE);
+        return;
+      }
       socket.write(headOf(101, [...restored(answered), "connection", "upgrade", "upgrade", chosen]));
       if (rest.length > 0) switched.unshift(rest);
       if (head.length > 0) switched.write(head);
-      tunnel(socket, switched, restoring === undefined ? undefined : new ReplacingStream(restoring));
+      tunnel(socket, switched, restoring === undefined ? undefined : new RestoredMessages(restoring));
       socket.once("close", () => switched.destroy());
     });
     upstream.once("response", (answered) => {
@@ -203,6 +215,11 @@ export function switchProtocol(
     upstream.on("error", (error: NodeJS.ErrnoException) => resolve(upstreamFailure(error)));
     upstream.end();
   });
+}
+
+/** Extensions, which nobody has asked for, would change what frames contain. */
+function hasExtensions({ headers }: IncomingMessage): boolean {
+  return headers["sec-websocket-extensions"] !== undefined;
 }
 
 /** With back-pressure; what fails ends all of it. `pipeline` does more, and takes longer than the rest of a small exchange. */

@@ -1,5 +1,7 @@
+import { BlockList, isIP } from "node:net";
+
 /** Addresses that programs reach without the proxy, where local addresses are allowed. */
-const LOCAL_ADDRESSES = "localhost,127.0.0.1,::1,10.0.0.0/8,172.16.0.0/12,192.168.0.0/16";
+const LOCAL_ADDRESSES = ["localhost", "127.0.0.1", "::1", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"];
 
 const HTTP_NAMES = [
   "HTTP_PROXY",
@@ -41,14 +43,18 @@ export function proxyEnvironment({
   httpPort,
   socksPort,
   allowLocal,
+  secretHosts = [],
 }: {
   httpPort: number;
   socksPort: number | undefined;
   allowLocal: boolean;
+  /** Only the proxy has the secrets for them. */
+  secretHosts?: readonly string[];
 }): Map<string, string> {
   const http = `http://127.0.0.1:${httpPort}`;
   const any = socksPort === undefined ? http : `socks5h://127.0.0.1:${socksPort}`;
-  const exceptions = allowLocal ? LOCAL_ADDRESSES : "";
+  const isException = (place: string): boolean => !secretHosts.some((host) => contains(place, host));
+  const exceptions = allowLocal ? LOCAL_ADDRESSES.filter(isException).join(",") : "";
   return new Map<string, string>([
     ...HTTP_NAMES.map((name) => [name, http] as const),
     ...ANY_NAMES.map((name) => [name, any] as const),
@@ -58,4 +64,12 @@ export function proxyEnvironment({
     ["NODE_USE_ENV_PROXY", "1"],
     ["ELECTRON_GET_USE_PROXY", "true"],
   ]);
+}
+
+function contains(place: string, host: string): boolean {
+  const [address = "", bits] = place.split("/");
+  if (bits === undefined || isIP(host) !== 4) return address === host;
+  const block = new BlockList();
+  block.addSubnet(address, Number(bits));
+  return block.check(host);
 }

@@ -27,5 +27,8 @@ export function tunnel(inner: Socket, outer: Socket, incoming?: Transform): void
   }
   inner.pipe(outer);
   if (incoming === undefined) outer.pipe(inner);
-  else outer.pipe(incoming).pipe(inner);
+  else {
+    incoming.on("error", end);
+    outer.pipe(incoming).pipe(inner);
+  }
 }

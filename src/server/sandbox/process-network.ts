@@ -29,7 +29,12 @@ const SOCKETS_SHARE = 0.25;
 const MIN_SOCKETS = 32;
 
 type Environment = Readonly<Record<string, string | undefined>>;
-type Hidden = NetworkProxyOptions["hidden"];
+
+/** What a network is opened with. */
+interface Opening {
+  readonly launch: NetworkLaunch;
+  readonly hidden?: NetworkProxyOptions["hidden"];
+}
 
 /** A process's network while it is started and runs. */
 export interface ProcessNetwork {
@@ -109,10 +114,11 @@ export class ProcessNetworks {
   async #open(
     processId: string,
     request: StartRequest,
-    { launch, client, hidden }: { launch: NetworkLaunch; client: PolicyClient; hidden?: Hidden },
+    opening: Opening & { client: PolicyClient },
   ): Promise<ProcessNetwork> {
+    const { launch, client, hidden } = opening;
     const network = request.confinement?.network;
-    if (network === "restricted") return unreachable(request, launch);
+    if (network === "restricted") return unreachable(request, opening);
     const { rules, socks, askTimeoutMs: timeoutMs } = launch;
     const proxy = new NetworkProxy({
       rules,
@@ -127,14 +133,14 @@ export class ProcessNetworks {
         : { ask: (attempt, signal) => client.ask(processId, attempt, { timeoutMs, signal }) }),
     });
     return network === "proxied"
-      ? insideSandbox(proxy, request, launch)
-      : this.#onThisMachine(proxy, request, launch);
+      ? insideSandbox(proxy, request, opening)
+      : this.#onThisMachine(proxy, request, opening);
   }
 
   async #onThisMachine(
     proxy: NetworkProxy,
     request: StartRequest,
-    launch: NetworkLaunch,
+    opening: Opening,
   ): Promise<ProcessNetwork> {
     const ports = await proxy.listen().catch((error: NodeJS.ErrnoException) => {
       throw error.errno === undefined ? error : osError(Math.abs(error.errno));
@@ -142,7 +148,7 @@ export class ProcessNetworks {
     const listened = Object.values(ports).filter((port) => port !== undefined);
     for (const port of listened) this.#own.add(port);
     return {
-      request: { ...request, env: withProxy(request.env, ports, launch) },
+      request: { ...request, env: withProxy(request.env, ports, opening) },
       started: () => {},
       close: () => {
         for (const port of listened) this.#own.remove(port);
@@ -163,18 +169,18 @@ function maxSockets(): number {
 }
 
 /** A process without a network could not connect to a proxy, but other programs could: so nothing listens. */
-function unreachable(request: StartRequest, launch: NetworkLaunch): ProcessNetwork {
+function unreachable(request: StartRequest, opening: Opening): ProcessNetwork {
   return {
-    request: { ...request, env: withProxy(request.env, innerPorts(launch), launch) },
+    request: { ...request, env: withProxy(request.env, innerPorts(opening), opening) },
     started: () => {},
     close: () => {},
   };
 }
 
 /** The sandbox itself listens, and hands its listeners out. Nothing that it runs can do that, or undo it. */
-function insideSandbox(proxy: NetworkProxy, request: StartRequest, launch: NetworkLaunch): ProcessNetwork {
+function insideSandbox(proxy: NetworkProxy, request: StartRequest, opening: Opening): ProcessNetwork {
   const { own, childs } = openSocketPair();
-  const ports = innerPorts(launch);
+  const ports = innerPorts(opening);
   const listened = Object.values(ports).filter((port) => port !== undefined);
   const waiting = new AbortController();
   const close = (): void => {
@@ -184,7 +190,7 @@ function insideSandbox(proxy: NetworkProxy, request: StartRequest, launch: Netwo
   return {
     request: {
       ...request,
-      env: withProxy(request.env, ports, launch),
+      env: withProxy(request.env, ports, opening),
       confinement: { ...request.confinement!, listeners: { ports: listened, socket: childs } },
     },
     started: () => {
@@ -197,14 +203,16 @@ function insideSandbox(proxy: NetworkProxy, request: StartRequest, launch: Netwo
   };
 }
 
-function innerPorts({ socks }: NetworkLaunch): ProxyPorts {
-  return { http: INNER_PORTS.http, socks: socks ? INNER_PORTS.socks : undefined };
+function innerPorts({ launch }: Opening): ProxyPorts {
+  return { http: INNER_PORTS.http, socks: launch.socks ? INNER_PORTS.socks : undefined };
 }
 
 function withProxy(
   env: ReadonlyMap<string, string>,
   { http, socks }: ProxyPorts,
-  { allowLocal }: NetworkLaunch,
+  { launch, hidden }: Opening,
 ): Map<string, string> {
-  return new Map([...env, ...proxyEnvironment({ httpPort: http, socksPort: socks, allowLocal })]);
+  const { allowLocal } = launch;
+  const secretHosts = hidden?.secrets.hosts ?? [];
+  return new Map([...env, ...proxyEnvironment({ httpPort: http, socksPort: socks, allowLocal, secretHosts })]);
 }

@@ -210,7 +210,7 @@ describe("an inspected tunnel", () => {
       `POST /v1 HTTP/1.1\r\nHost: localhost:${upstream.port}\r\nTransfer-Encoding: chunked\r\n\r\n`,
     );
     await once(socket, "data");
-    for (const word of ["one", "two", "three"]) {
+    for (const word of ["one\n", "two\n", "three\n"]) {
       socket.write(`${word.length}\r\n${word}\r\n`);
       const [part] = (await once(socket, "data")) as [Buffer];
       expect(part.toString()).toContain(word);
@@ -219,20 +219,33 @@ describe("an inspected tunnel", () => {
     await once(socket, "data");
   });
 
+  it("passes a long answer on to its end", async () => {
+    const whole = Buffer.alloc(1024 * 1024, "some text that is not a secret\n");
+    const { ask } = await createMaskedScene({
+      answer: (_, response) => {
+        response.writeHead(200, { "content-length": whole.length });
+        response.end(whole);
+      },
+    });
+    const answer = await ask("/v1");
+    expect(answer.slice(answer.indexOf("\r\n\r\n") + 4) === whole.toString()).toBe(true);
+  });
+
   it("passes WebSockets on, and restores what they say", async () => {
     const { tunnel, upstream, standIn } = await createMaskedScene();
     upstream.http.on("upgrade", (incoming, socket) => {
       socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n");
-      socket.write(
-        `hello ${incoming.headers.authorization} ${incoming.headers["sec-websocket-extensions"]};`,
-      );
+      const hello = `hello ${incoming.headers.authorization} ${incoming.headers["sec-websocket-extensions"]};`;
+      socket.write(Buffer.concat([Buffer.from([0x81, hello.length]), Buffer.from(hello)]));
       socket.on("data", (bytes: Buffer) => socket.write(bytes));
     });
     const socket = await tunnel();
     let all = "";
     socket.on("data", (bytes: Buffer) => (all += bytes));
     socket.write(
-      `GET /v1 HTTP/1.1\r\nHost: localhost:${upstream.port}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nAuthorization: Bearer ${standIn}\r\nSec-WebSocket-Extensions: permessage-deflate\r\n\r\nearly `,
+      // Frames of a client are masked; this host repeats what it gets.
+      `GET /v1 HTTP/1.1\r\nHost: localhost:${upstream.port}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nAuthorization: Bearer ${standIn}\r\nSec-WebSocket-Extensions: permessage-deflate\r\n\r\n\x81\x05early`,
+      "latin1",
     );
     await expect.poll(() => all).toContain("early");
     expect(all).toContain("101 Switching Protocols");

@@ -11,6 +11,7 @@ import {
   inflateSync,
 } from "node:zlib";
 import { describe, expect, it } from "vitest";
+import { encodings } from "./replacement.ts";
 import {
   createMaskedScene,
   createSecureUpstream,
@@ -32,7 +33,7 @@ import {
 closeProxiesAfterEach();
 
 /** What is taken away to show that an attempt would succeed without it. */
-type Protection = "masking" | "destinations" | "paths" | "restoring";
+type Protection = "masking" | "destinations" | "paths" | "restoring" | "certificates";
 
 /** Ways to get a secret out. Each returns everything that its author could see: answers, and what a thief was sent. */
 interface Attempt {
@@ -40,6 +41,8 @@ interface Attempt {
   readonly stoppedBy: Protection;
   /** The secret's own host, which may be careless, but is no thief. */
   readonly host?: RequestListener;
+  /** What is wrong with the certificate of who answers there. */
+  readonly foreign?: "name" | "authority";
   run(scene: Scene): Promise<string | readonly string[]>;
 }
 
@@ -52,9 +55,13 @@ async function openScene(attempt: Attempt, without: Protection | undefined) {
     response.end("thanks");
   };
   const inClear = await listen(createServer(thief));
+  const isOther = attempt.stoppedBy === "certificates" && without === undefined;
   let secure = 0;
   const scene = await createMaskedScene({
+    ...(attempt.stoppedBy === "certificates" ? { answer: thief } : {}),
     ...(attempt.host === undefined ? {} : { answer: attempt.host }),
+    ...(isOther && attempt.foreign === "name" ? { upstreamName: "thief.test" } : {}),
+    isTrusted: !(isOther && attempt.foreign === "authority"),
     provider: (port) =>
       providerFor([
         `https://localhost:${port}${without === "paths" ? "" : "/v1"}`,
@@ -65,12 +72,18 @@ async function openScene(attempt: Attempt, without: Protection | undefined) {
     before: async (foreign) => {
       secure = (await createSecureUpstream(foreign, thief)).port;
     },
-    extra: { COPY: SECRET, URL: `https://me:${SECRET}@a.test/` },
+    extra: {
+      COPY: SECRET,
+      URL: `https://me:${SECRET}@a.test/`,
+      BASIC: Buffer.from(`me:${SECRET}`).toString("base64"),
+      HEX: Buffer.from(SECRET).toString("hex"),
+    },
   });
   if (without === "restoring") Object.defineProperty(scene.secrets, "restoring", { value: () => [] });
   const env = new Map(scene.env);
   if (without === "masking")
-    for (const [name, value] of env) env.set(name, value.replaceAll(scene.standIn, SECRET));
+    for (const { from, to } of encodings(SECRET, scene.standIn))
+      for (const [name, value] of env) env.set(name, value.replaceAll(to, from));
   const standIn = env.get("A_KEY") ?? "";
   return { ...scene, env, standIn, bearer: `Authorization: Bearer ${standIn}`, stolen, inClear, secure };
 }
@@ -115,8 +128,52 @@ const byAnswer = (name: string, host: RequestListener, headers: readonly string[
   run: ({ ask, bearer }) => ask("/v1", [bearer, ...headers]),
 });
 
+/** A host that publishes what it was sent, and a stand-in in a place that the provider does not name. */
+const published = (name: string, send: (scene: Scene) => Promise<unknown>): Attempt => ({
+  name: `has the host publish ${name}`,
+  stoppedBy: "masking",
+  run: async (scene) => {
+    const seen: string[] = [];
+    scene.upstream.http.on("request", (incoming, response) => {
+      seen.push([incoming.url, ...incoming.rawHeaders].join(" "));
+      incoming.on("data", (bytes: Buffer) => seen.push(bytes.toString()));
+      incoming.on("end", () => seen.push(incoming.rawTrailers.join(" ")));
+      response.on("error", () => {});
+    });
+    await send(scene);
+    return seen;
+  },
+});
+
+const raw = async ({ tunnel }: Scene, text: string): Promise<string> => {
+  const socket = await tunnel();
+  socket.write(text);
+  return collect(socket);
+};
+
+/** What a host that has switched to WebSockets sends, whose answer to the request is `head`. */
+const byMessages = (name: string, send: (sent: string) => Buffer[], head = ""): Attempt => ({
+  name: `has the host repeat it in a WebSocket, ${name}`,
+  stoppedBy: "restoring",
+  run: async ({ tunnel, upstream, bearer }) => {
+    upstream.http.on("upgrade", (incoming, socket) => {
+      const sent = incoming.headers.authorization ?? "";
+      const lines = ["HTTP/1.1 101 Switching Protocols", "Connection: Upgrade", "Upgrade: websocket"];
+      socket.write([...lines, `X: ${head && sent}`, "", ""].join("\r\n"));
+      for (const bytes of send(sent)) socket.write(bytes);
+      setImmediate(() => socket.end());
+    });
+    const socket = await tunnel();
+    const text = request(`localhost:${upstream.port}`, "/v1", [bearer]);
+    socket.write(text.replace("Connection: close", "Connection: Upgrade\r\nUpgrade: websocket"));
+    return collect(socket);
+  },
+});
+const frame = (first: number, text: string): Buffer =>
+  Buffer.concat([Buffer.from([first, text.length]), Buffer.from(text)]);
+
 const attempts: readonly Attempt[] = [
-  ...["A_KEY", "COPY", "URL", "CODEX_NETWORK_PROXY_BROKERED_CREDENTIALS"].map(fromEnvironment),
+  ...["A_KEY", "COPY", "URL", "BASIC", "HEX", "CODEX_NETWORK_PROXY_BROKERED_CREDENTIALS"].map(fromEnvironment),
   {
     name: "sends it in clear",
     stoppedBy: "destinations",
@@ -182,6 +239,8 @@ const attempts: readonly Attempt[] = [
   ...["/", "/v2", "/v10", "/V1", "/v1/../x", "/v1/..", "/v1/./../x", "/v1/%2e%2e/x", "/v1/.%2E/x"].map(
     byPath,
   ),
+  ...["/v1/..;/x", "/v1/..%3b/x", "/v1/..%00/x", "/v1/...", "/v1/%252e%252e/x"].map(byPath),
+  ...["/v1/%c0%ae%c0%ae/x", "/v1/%252fx", "/v1/.;/x"].map(byPath),
   ...["/v1//x", "/v1/..%2fx", "/v1/%5c..%5cx", "/v1/..\\x", "/x/v1", "/?/v1"].map(byPath),
   byAnswer("as it is", repeats(same)),
   byAnswer("in an error page", repeats(same, {}, 500)),
@@ -234,6 +293,32 @@ const attempts: readonly Attempt[] = [
     response.writeHead(302, { location: `/?${incoming.headers.authorization}` });
     response.end();
   }),
+  byAnswer(
+    "with x-gzip, in base64",
+    repeats((sent) => gzipSync(as("base64")(sent)), { "content-encoding": "x-gzip" }),
+  ),
+  byAnswer("as an event of a stream", repeats((sent) => `data: ${sent}\n\n`, { "content-type": "text/event-stream" })),
+  byAnswer("byte by byte", (incoming, response) => {
+    const bytes = [...(incoming.headers.authorization ?? "")];
+    const next = (): void => {
+      const byte = bytes.shift();
+      if (byte === undefined) response.end();
+      else response.write(byte, () => setImmediate(next));
+    };
+    next();
+  }),
+  byAnswer("at the end of a long answer", repeats((sent) => "x".repeat(100_000) + sent)),
+  byAnswer("to a request for a part of it", repeats(same), ["Range: bytes=0-40", "Request-Range: bytes=0-40"]),
+  {
+    name: "has the host repeat it in a header of an answer without a body",
+    stoppedBy: "restoring",
+    host: (incoming, response) => {
+      response.writeHead(200, { "x-sent": incoming.headers.authorization ?? "" });
+      response.end();
+    },
+    run: ({ ask, bearer }) => ask("/v1", [bearer], "HEAD"),
+  },
+  byAnswer("to an upgrade that it ignores", repeats(same), ["Upgrade: h2c", "Connection: Upgrade, HTTP2-Settings", "HTTP2-Settings: AA"]),
   byAnswer("in two pieces", (incoming, response) => {
     const sent = incoming.headers.authorization ?? "";
     response.write(sent.slice(0, 15));
@@ -267,20 +352,38 @@ const attempts: readonly Attempt[] = [
       return collect(socket);
     },
   },
-  {
-    name: "has the host repeat it in a WebSocket",
-    stoppedBy: "restoring",
-    run: async ({ tunnel, upstream, bearer }) => {
-      upstream.http.on("upgrade", (incoming, socket) => {
-        socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n");
-        socket.end(incoming.headers.authorization);
-      });
-      const socket = await tunnel();
-      const text = request(`localhost:${upstream.port}`, "/v1", [bearer]);
-      socket.write(text.replace("Connection: close", "Connection: Upgrade\r\nUpgrade: x"));
-      return collect(socket);
-    },
-  },
+  byMessages("in one message", (sent) => [frame(0x81, sent)]),
+  byMessages("in fragments", (sent) => [
+    frame(0x01, sent.slice(0, 15)),
+    frame(0x89, "alive"),
+    frame(0x00, sent.slice(15, 20)),
+    frame(0x80, sent.slice(20)),
+  ]),
+  byMessages("in a ping", (sent) => [frame(0x89, sent)]),
+  byMessages("in the reason of its end", (sent) => [frame(0x88, `..${sent}`)]),
+  byMessages("in the head of its answer", () => [], "sent"),
+  published("a body", ({ ask, standIn }) => ask("/v1", [], "POST", `key=${standIn}`)),
+  published("a query", ({ ask, standIn }) => ask(`/v1?key=${standIn}`)),
+  published("a path", ({ ask, standIn }) => ask(`/v1/${standIn}`)),
+  published("a cookie", ({ ask, standIn }) => ask("/v1", [`Cookie: key=${standIn}`])),
+  published("another header", ({ ask, standIn }) => ask("/v1", [`X-Other: ${standIn}`])),
+  published("a request that is hidden in a body", (scene) => {
+    const host = `localhost:${scene.upstream.port}`;
+    const hiddenRequest = request(host, "/v1", [scene.bearer]);
+    const size = Buffer.byteLength(hiddenRequest).toString(16);
+    return raw(
+      scene,
+      `POST /v1 HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n${size}\r\n${hiddenRequest}\r\n0\r\n\r\n`,
+    );
+  }),
+  ...(["name", "authority"] as const).map(
+    (foreign): Attempt => ({
+      name: `has the name of the host lead to a thief, whose certificate has another ${foreign}`,
+      stoppedBy: "certificates",
+      foreign,
+      run: ({ ask, bearer }) => ask("/v1", [bearer]),
+    }),
+  ),
 ];
 
 /** A compressed body as it was; empty if it is none. */
@@ -302,7 +405,11 @@ function unpacked(answer: string): string {
 /** Whether somebody could reconstruct the secret from a text. */
 function gives(text: string): boolean {
   const core = SECRET.slice(3, -3);
-  const folded = text.replaceAll(/\r\n[0-9a-f]+\r\n/g, "");
+  // Chunks, and frames of a WebSocket with a ping between them.
+  const folded = text
+    .replaceAll(/\r\n[0-9a-f]+\r\n/g, "")
+    .replaceAll("\x89\x05alive", "")
+    .replaceAll(/(?<=[a-z])[\x00\x80][\x00-\x7f]/g, "");
   const decoded = [0, 1, 2, 3].flatMap((skipped) =>
     (folded.match(/[\w+/-]{12,}/g) ?? []).flatMap((word) =>
       (["base64", "hex"] as const).map((form) => Buffer.from(word.slice(skipped), form).toString("latin1")),
@@ -324,7 +431,7 @@ describe("a process that wants to get a secret out", () => {
   });
 
   it("has many ways to try", () => {
-    expect(attempts.length).toBeGreaterThan(40);
+    expect(attempts.length).toBeGreaterThanOrEqual(70);
     expect(new Set(attempts.map(({ name }) => name)).size).toBe(attempts.length);
   });
 });

@@ -44,6 +44,28 @@ describe("an environment", () => {
     expect(mask({ A_KEY: "" }).env.get("A_KEY")).toBe("");
   });
 
+  it.each(["abc123", "p\u00e4ssw\u00f6rt-p\u00e4ssw\u00f6rt", "!@#$^&*()_+-=[]{}|!"])(
+    "leaves out what contains %s, which cannot be replaced",
+    (secret) => {
+      const { values } = mask({ A_KEY: secret, URL: `db://me:${secret}@a.test`, OTHER: "x" });
+      expect(values).toMatchObject({ OTHER: "x" });
+      expect(Object.keys(values)).not.toContain("A_KEY");
+      expect(Object.keys(values)).not.toContain("URL");
+    },
+  );
+
+  it("leaves variables that contain a very short value by chance", () => {
+    expect(mask({ A_KEY: "1", PATH: "/1", B: "1" }).values).toMatchObject({ PATH: "/1" });
+    expect(mask({ A_KEY: "1", B: "1" }).env.has("B")).toBe(false);
+  });
+
+  it.each(["base64", "base64url", "hex"] as const)("has no secret in %s either", (form) => {
+    const { values } = mask({ A_KEY: SECRET, AUTH: Buffer.from(`me:${SECRET}`).toString(form) });
+    const seen = Buffer.from(values["AUTH"]!, form).toString("latin1");
+    expect(seen).not.toContain(SECRET.slice(2, -2));
+    expect(seen).toContain(values["A_KEY"]!.slice(2, -2));
+  });
+
   it("hides a secret whose destination is unknown", () => {
     const { values, secrets } = mask({ A_KEY: SECRET }, { urlPrefixes: [], urlPrefixFromEnv: "A_URL" });
     expect(values["A_KEY"]).not.toBe(SECRET);

@@ -1,4 +1,4 @@
-import { encodings, replaceAllText, type Replacement } from "./replacement.ts";
+import { encodings, replaceAllText, type Replacement, type Restoring } from "./replacement.ts";
 import type { SecretProvider } from "./secret-provider.ts";
 import { constantSecret, type HeldSecret, type SecretValue } from "./secret-value.ts";
 import { isReplaceable, resized, standInFor } from "./stand-in.ts";
@@ -28,6 +28,9 @@ export interface Hidden {
   readonly providers: readonly SecretProvider[];
 }
 
+/** A value which is shorter is removed only where it is the whole one. */
+const MIN_SEARCHED_LENGTH = 6;
+
 type Environment = ReadonlyMap<string, string>;
 
 /** Attempts to make a stand-in that occurs nowhere else. */
@@ -55,7 +58,7 @@ function maskHeld({ value, provider }: HeldSecret, env: Environment): MaskedSecr
   return { value, standIn, provider, destinations: provider.destinations(env) };
 }
 
-/** What the providers find. Removes values that cannot be replaced. */
+/** What the providers find. Removes variables that contain a value which cannot be replaced. */
 function maskFound(
   env: Map<string, string>,
   providers: readonly SecretProvider[],
@@ -67,7 +70,7 @@ function maskFound(
       const secret = env.get(name)?.trim();
       if (secret === undefined || secret === "") continue;
       if (own.some(({ standIn }) => secret.includes(standIn))) continue;
-      if (!isReplaceable(secret)) env.delete(name);
+      if (!isReplaceable(secret)) remove(env, name, secret);
       else if (!found.has(secret))
         found.set(secret, {
           value: constantSecret(secret),
@@ -80,9 +83,16 @@ function maskFound(
   return [...found.values()];
 }
 
+/** A very short value would be found everywhere by chance. */
+function remove(env: Map<string, string>, name: string, secret: string): void {
+  env.delete(name);
+  for (const [other, text] of env)
+    if (text === secret || (secret.length >= MIN_SEARCHED_LENGTH && text.includes(secret))) env.delete(other);
+}
+
 /** The same environment with stand-ins. */
 function hidden(env: Environment, secrets: readonly MaskedSecret[]): Map<string, string> {
-  const replacements = replacementsFor(secrets);
+  const replacements = inAllForms(secrets);
   return new Map(Array.from(env, ([name, text]) => [name, replaceAllText(text, replacements)]));
 }
 
@@ -105,6 +115,10 @@ function replacementsFor(secrets: readonly MaskedSecret[]): Replacement[] {
     .sort((one, other) => other.from.length - one.from.length);
 }
 
+function inAllForms(secrets: readonly MaskedSecret[]): Replacement[] {
+  return replacementsFor(secrets).flatMap(({ from, to }) => encodings(from, to));
+}
+
 function freshStandIn(secret: string, { prefixes }: SecretProvider, env: Environment): string {
   const prefix = prefixes.find((text) => secret.startsWith(text)) ?? "";
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
@@ -124,21 +138,27 @@ export class MaskedSecrets {
     this.#secrets = secrets;
   }
 
+  /** Undefined if there are no secrets. */
+  get restoring(): Restoring | undefined {
+    return this.#secrets.length === 0 ? undefined : this.#current;
+  }
+
   /**
    * What turns an answer back at this moment: the secrets as they are and as they were, and in the encodings in which
    * servers repeat headers.
    */
-  readonly restoring = (): readonly Replacement[] => {
+  readonly #current = (): readonly Replacement[] => {
     const values = this.#secrets.map(({ value }) => value.values);
     if (values.length !== this.#values.length || values.some((each, at) => each !== this.#values[at])) {
       this.#values = values;
-      this.#restoring = replacementsFor(this.#secrets).flatMap(({ from, to }) => encodings(from, to));
+      this.#restoring = inAllForms(this.#secrets);
     }
     return this.#restoring;
   };
 
-  get isEmpty(): boolean {
-    return this.#secrets.length === 0;
+  /** Hosts of the secrets, without those below a name. */
+  get hosts(): string[] {
+    return this.#secrets.flatMap(({ destinations }) => destinations.map(({ host }) => host));
   }
 
   /** Whether a secret is for this host, so that the proxy has to see what is sent there. */

@@ -1,7 +1,7 @@
 import { text } from "node:stream/consumers";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { encodings, ReplacingStream, replaceAllText } from "./replacement.ts";
+import { encodings, Replacer, ReplacingStream, replaceAllText } from "./replacement.ts";
 
 const SECRET = "k-abcdefghijklmnopqrst";
 const STAND_IN = "k-zyxwvutsrqponmlkjihg";
@@ -76,13 +76,38 @@ describe("a stream", () => {
     expect(given.toString()).toBe(SECRET);
   });
 
-  it("holds back only what may be the beginning of a secret", () => {
-    const stream = new ReplacingStream(() => pairs);
-    const seen: string[] = [];
-    stream.on("data", (part: Buffer) => seen.push(part.toString()));
-    stream.write("data: x\n\n");
-    stream.write("data: k-abc");
-    stream.write("X\n");
-    expect(seen).toEqual(["data: x\n\n", "data: ", "k-abcX\n"]);
+  const pieces = (words: readonly string[]): string[] => {
+    const replacer = new Replacer(() => pairs);
+    return [...words.map((word) => replacer.push(Buffer.from(word))), replacer.flush()].map(String);
+  };
+
+  it("passes on what no secret could continue", () => {
+    expect(pieces(["data: x\n\n", '{"a":1}', "a b"])).toEqual(["data: x\n\n", '{"a":1}', "a ", "b"]);
+  });
+
+  it("passes on what is too long ago", () => {
+    const [first, rest] = pieces(["x".repeat(1_000)]);
+    expect([first!.length, rest!.length]).toEqual([1_000 - (2 * SECRET.length - 1), 2 * SECRET.length - 1]);
+  });
+
+  it("is cut in the same places whether or not a guess is right", () => {
+    const kinds = (text: string): number[] => pieces([`data ${text}`, "!"]).map((piece) => piece.length);
+    for (const { from } of pairs)
+      for (let length = 1; length < from.length; length += 1) {
+        const right = from.slice(0, length);
+        const last = right.at(-1) === "a" ? "b" : "a";
+        expect(kinds(right)).toEqual(kinds(right.slice(0, -1) + last));
+      }
+  });
+
+  it("finds a secret that has changed in the meantime, with characters that the first one did not have", () => {
+    const next = "k!{}<>ghijklmnopqrst.1";
+    let now = pairs;
+    const replacer = new Replacer(() => now);
+    const first = replacer.push(Buffer.from(`${SECRET} k`)).toString();
+    now = encodings(next, STAND_IN);
+    const second = replacer.push(Buffer.from(next.slice(1, 5))).toString();
+    const third = replacer.push(Buffer.from(next.slice(5))).toString();
+    expect(first + second + third + replacer.flush().toString()).toBe(`${STAND_IN} ${STAND_IN}`);
   });
 });

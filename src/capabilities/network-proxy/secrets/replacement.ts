@@ -42,29 +42,42 @@ function urlSafe(text: string): string {
   return text.replaceAll("+", "-").replaceAll("/", "_");
 }
 
-/** Replaces in a stream, however it is cut into chunks. What may be the beginning of a match waits for the next chunk. */
-export class ReplacingStream extends Transform {
+/** Characters of which secrets and their encodings usually consist. */
+const USUAL = /[A-Za-z0-9+/=_.~-]/g;
+const USUAL_BYTES = Array.from({ length: 256 }, (_, byte) => String.fromCharCode(byte).match(USUAL) !== null);
+
+/**
+ * Replaces in a text that comes in pieces, however it is cut. What waits for the next piece depends on the kind of its
+ * last characters, and not on the secret: otherwise, whoever has a host repeat guesses would see which of them wait.
+ */
+export class Replacer {
   readonly #restoring: Restoring;
-  #replacements: readonly Replacement[] = [];
+  #replacements: readonly Replacement[] | undefined;
   #pairs: readonly { readonly from: Buffer; readonly to: Buffer }[] = [];
+  /** By byte, whether it may be part of a secret. */
+  #occurs: readonly boolean[] = USUAL_BYTES;
+  #longest = 0;
   #held: Buffer = Buffer.alloc(0);
 
   constructor(restoring: Restoring) {
-    super();
     this.#restoring = restoring;
   }
 
-  override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
+  /** What can be passed on now. */
+  push(piece: Buffer): Buffer {
     this.#update();
-    const bytes = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk]);
+    const bytes = this.#held.length === 0 ? piece : Buffer.concat([this.#held, piece]);
     const replaced = this.#replace(bytes);
     const end = replaced.length - this.#undecided(replaced);
     this.#held = replaced.subarray(end);
-    done(null, end === 0 ? undefined : replaced.subarray(0, end));
+    return replaced.subarray(0, end);
   }
 
-  override _flush(done: TransformCallback): void {
-    done(null, this.#held.length === 0 ? undefined : this.#held);
+  /** The rest, at the end. */
+  flush(): Buffer {
+    const rest = this.#held;
+    this.#held = Buffer.alloc(0);
+    return rest;
   }
 
   #update(): void {
@@ -72,13 +85,16 @@ export class ReplacingStream extends Transform {
     if (replacements === this.#replacements) return;
     this.#replacements = replacements;
     this.#pairs = replacements.map(({ from, to }) => ({ from: Buffer.from(from), to: Buffer.from(to) }));
+    this.#longest = Math.max(0, ...replacements.map(({ from }) => from.length));
+    const unusual = new Set(Buffer.from(replacements.map(({ from }) => from.replaceAll(USUAL, "")).join("")));
+    this.#occurs = USUAL_BYTES.map((isUsual, byte) => isUsual || unusual.has(byte));
   }
 
   #replace(bytes: Buffer): Buffer {
     let replaced = bytes;
     for (const { from, to } of this.#pairs) {
       for (let at = replaced.indexOf(from); at >= 0; at = replaced.indexOf(from, at + to.length)) {
-        // The chunk may be somebody else's memory.
+        // The piece may be somebody else's memory.
         if (replaced === bytes) replaced = Buffer.from(bytes);
         to.copy(replaced, at);
       }
@@ -86,21 +102,33 @@ export class ReplacingStream extends Transform {
     return replaced;
   }
 
-  /** Length of the longest end that is the beginning of a match. */
+  /** Length of the end that could belong to a secret. */
   #undecided(bytes: Buffer): number {
-    let longest = 0;
-    for (const { from } of this.#pairs) {
-      const first = from[0]!;
-      const earliest = Math.max(0, bytes.length - from.length + 1);
-      for (let at = bytes.indexOf(first, earliest); at >= 0; at = bytes.indexOf(first, at + 1)) {
-        const length = bytes.length - at;
-        if (length <= longest) break;
-        if (from.compare(bytes, at, bytes.length, 0, length) === 0) {
-          longest = length;
-          break;
-        }
-      }
-    }
-    return longest;
+    const earliest = Math.max(0, bytes.length - this.#longest + 1);
+    let start = bytes.length;
+    while (start > earliest && this.#occurs[bytes[start - 1]!] === true) start -= 1;
+    return bytes.length - start;
   }
+}
+
+/** The same for a stream. */
+export class ReplacingStream extends Transform {
+  readonly #replacer: Replacer;
+
+  constructor(restoring: Restoring) {
+    super();
+    this.#replacer = new Replacer(restoring);
+  }
+
+  override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
+    done(null, unlessEmpty(this.#replacer.push(chunk)));
+  }
+
+  override _flush(done: TransformCallback): void {
+    done(null, unlessEmpty(this.#replacer.flush()));
+  }
+}
+
+function unlessEmpty(bytes: Buffer): Buffer | undefined {
+  return bytes.length === 0 ? undefined : bytes;
 }

@@ -26,6 +26,7 @@ const DECODERS: Readonly<Record<string, () => Transform>> = {
 export const UNRESTORABLE_HEADERS = [
   "accept-encoding",
   "range",
+  "request-range",
   "if-range",
   "sec-websocket-extensions",
 ] as const;
@@ -41,6 +42,8 @@ export function restoredAnswer(
 ): RestoredAnswer | undefined {
   const hasBody = method !== "HEAD" && statusCode !== 204 && statusCode !== 304;
   const coding = parsed["content-encoding"]?.trim().toLowerCase() ?? "identity";
+  const transfer = parsed["transfer-encoding"]?.trim().toLowerCase() ?? "chunked";
+  if (hasBody && transfer !== "chunked") return undefined;
   const isPlain = coding === "identity" || coding === "" || !hasBody;
   const decoder = Object.hasOwn(DECODERS, coding) ? DECODERS[coding] : undefined;
   if (!isPlain && decoder === undefined) return undefined;

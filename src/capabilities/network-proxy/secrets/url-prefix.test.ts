@@ -12,7 +12,7 @@ const target = (url: string) => {
 };
 
 describe("a prefix of URLs", () => {
-  it.each([
+  it.each<[string, string, boolean]>([
     ["https://a.test", "https://a.test/", true],
     ["a.test", "https://a.test/x?y", true],
     ["A.Test.", "https://a.test/", true],
@@ -45,9 +45,35 @@ describe("a prefix of URLs", () => {
     ["a.test/v1", "https://a.test/v1//x", false],
     ["a.test/v1", "https://a.test/v1/..\\v2", false],
     ["a.test/v1", "https://a.test/v1/x?/../", true],
+    ...["..;/v2", "..%3b/x", "..%00/x", "...", "%252e%252e/v2", "%c0%ae%c0%ae/x", ".;/x", "..x", "%252fx", "%2"].map(
+      (path): [string, string, boolean] => ["a.test/v1", `https://a.test/v1/${path}`, false],
+    ),
+    ["a.test/v1", "https://a.test/v1/.well-known/a.b/c..d/~e/f%20g", false],
+    ["a.test/v1", "https://a.test/v1/.well-known/a.b/c..d/~e/f%C3%A4;g=1", true],
     ["a.test", "https://a.test/v1/../v2", true],
   ])("%s and %s: %s", (prefix, url, matches) => {
     expect(new UrlPrefix(prefix).matches(target(url))).toBe(matches);
+  });
+
+  it.each([
+    ["a.test", "a.test/v1", true],
+    ["a.test", "https://a.test:443", true],
+    ["a.test/v1", "a.test", false],
+    ["a.test/v1", "a.test/v1/x", true],
+    ["a.test/v1", "a.test/v10", false],
+    ["a.test/v1", "a.test/v1/../v2", false],
+    ["a.test", "b.test", false],
+    ["a.test", "a.test:8443", false],
+    ["a.test", "*.a.test", false],
+    ["*.a.test", "b.a.test", true],
+    ["*.a.test", "*.a.test", true],
+    ["*.a.test", "*.b.a.test", true],
+    ["*.a.test", "a.test", false],
+    ["*.a.test", "*.test", false],
+    ["*.a.test", "xa.test", false],
+    ["https://localhost", "localhost", false],
+  ])("%s includes %s: %s", (outer, inner, includes) => {
+    expect(new UrlPrefix(outer).includes(new UrlPrefix(inner))).toBe(includes);
   });
 
   it.each([

@@ -14,8 +14,14 @@ export interface RequestTarget {
 
 const PORTS = { http: 80, https: 443 } as const;
 
-/** Spellings of a path that a server may understand as another one. */
-const AMBIGUOUS_PATH = /\/\.{1,2}(?:\/|$)|\/\/|\\|%(?:2[ef]|5c)/i;
+/**
+ * Spellings of a path that a server may understand as another one: empty segments, such of dots, whatever follows them
+ * but a name, control characters, and those that are not encoded.
+ */
+const AMBIGUOUS_PATH = /\/\.+(?![\w-])|\/\.{2}|\/\/|[\\\0-\x20\x7f-\x9f]/;
+const ENCODED_SEPARATOR = /%(?:2[ef]|5c)/i;
+/** Servers behind another proxy may decode twice. */
+const DECODINGS = 2;
 
 /**
  * The URLs that start with a text such as `https://api.example.com/v1`. `*.` stands for everything below a name. In
@@ -80,9 +86,22 @@ export class UrlPrefix {
 
   #startsWithPath(path: string): boolean {
     if (this.#path === "/") return true;
-    if (AMBIGUOUS_PATH.test(path) || !path.startsWith(this.#path)) return false;
+    if (isAmbiguous(path) || !path.startsWith(this.#path)) return false;
     return this.#path.endsWith("/") || path.length === this.#path.length || path[this.#path.length] === "/";
   }
+}
+
+function isAmbiguous(path: string): boolean {
+  let decoded = path;
+  for (let round = 0; round <= DECODINGS; round += 1) {
+    if (AMBIGUOUS_PATH.test(decoded) || ENCODED_SEPARATOR.test(decoded)) return true;
+    try {
+      decoded = decodeURIComponent(decoded);
+    } catch {
+      return true;
+    }
+  }
+  return false;
 }
 
 function isLoopbackHost(host: string): boolean {
