@@ -9,7 +9,7 @@ import { createInterface } from "node:readline";
 import { join } from "node:path";
 import { connect as connectTls } from "node:tls";
 import { parseArgs } from "node:util";
-import { oursTarget } from "../bench/servers.mjs";
+import { peerTarget } from "../bench/servers.mjs";
 import { inSession } from "../bench/session.mjs";
 import { quantile } from "../bench/statistics.mjs";
 import { withDeadline } from "../bench/waiting.mjs";
@@ -45,9 +45,14 @@ const directory = mkdtempSync("/var/tmp/exec-server-bench-");
 const at = (name) => join(directory, name);
 const openssl = (...args) => execFileSync("openssl", args, { stdio: "pipe" });
 const EC = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"];
-const NAMES = ["-addext", "subjectAltName=DNS:localhost"];
-openssl("req", "-x509", ...EC, "-keyout", at("key"), "-out", at("cert"), "-subj", "/CN=localhost", ...NAMES);
-process.env.SSL_CERT_FILE = at("cert");
+const SIGNED = ["-CA", at("ca"), "-CAkey", at("ca.key"), "-addext", "subjectAltName=DNS:localhost"];
+openssl("req", "-x509", ...EC, "-keyout", at("ca.key"), "-out", at("ca"), "-subj", "/CN=Bench");
+openssl("req", "-x509", ...EC, "-keyout", at("key"), "-out", at("cert"), "-subj", "/CN=localhost", ...SIGNED);
+// What the server trusts.
+const cli = new URL("../dist/cli.js", import.meta.url).href;
+writeFileSync(at("server.mjs"), `process.env.SSL_CERT_FILE = ${JSON.stringify(at("ca"))};
+await import(${JSON.stringify(cli)});
+`);
 const upstream = spawn(process.execPath, ["-e", UPSTREAM, at("cert"), at("key"), String(BYTES)], {
   stdio: ["ignore", "pipe", "inherit"],
 });
@@ -61,7 +66,7 @@ async function openProxy(session, masked) {
     processId,
     argv: ["/bin/sh", "-c", script],
     cwd: "file:///",
-    env: { PATH: process.env.PATH, ...(masked ? { A_KEY: SECRET } : {}), ...(masked ? {} : { SSL_CERT_FILE: at("cert") }) },
+    env: { PATH: process.env.PATH, ...(masked ? { A_KEY: SECRET } : {}), ...(masked ? {} : { SSL_CERT_FILE: at("ca") }) },
     tty: false,
     ...(masked ? { secrets: [{ name: "A_KEY", hosts: [`https://localhost:${port}`] }] } : {}),
     ...(masked ? {} : { networkProxy: { proxy: PROXY } }),
@@ -112,6 +117,8 @@ function ask(socket, path, key, size) {
         body = end < 0 ? -1 : end + 4;
       }
       if (body < 0 || received < body + size) return;
+      if (received > body + size) reject(new Error(String(bytes)));
+      socket.off("error", reject);
       socket.off("data", take);
       resolve();
     };
@@ -155,7 +162,7 @@ const WORKS = {
   },
 };
 
-const server = await oursTarget(process.env.PROF ? ["--cpu-prof", "--cpu-prof-dir=/var/tmp/prof"] : []).open("ws");
+const server = await peerTarget(at("server.mjs")).open("ws");
 try {
   await inSession(server, async (session) => {
     const ways = { blind: await openProxy(session, false), inspected: await openProxy(session, true) };

@@ -233,6 +233,18 @@ function passOn(streams: readonly [IncomingMessage, ...(Transform | ServerRespon
   for (const each of streams) each.on("error", end);
   // Its reader may leave before the end.
   streams.at(-1)!.once("close", end);
+  // The records of one read are written together: each write would be encrypted and sent on its own.
+  const last = streams.at(-1) as ServerResponse | Socket;
+  let isCorked = false;
+  streams.at(-2)!.on("data", () => {
+    if (isCorked) return;
+    isCorked = true;
+    last.cork();
+    process.nextTick(() => {
+      isCorked = false;
+      last.uncork();
+    });
+  });
   others.reduce(
     (from: NodeJS.ReadableStream, to) => from.pipe(to) as unknown as NodeJS.ReadableStream,
     answered,
