@@ -50,9 +50,12 @@ openssl("req", "-x509", ...EC, "-keyout", at("ca.key"), "-out", at("ca"), "-subj
 openssl("req", "-x509", ...EC, "-keyout", at("key"), "-out", at("cert"), "-subj", "/CN=localhost", ...SIGNED);
 // What the server trusts.
 const cli = new URL("../dist/cli.js", import.meta.url).href;
-writeFileSync(at("server.mjs"), `process.env.SSL_CERT_FILE = ${JSON.stringify(at("ca"))};
+writeFileSync(
+  at("server.mjs"),
+  `process.env.SSL_CERT_FILE = ${JSON.stringify(at("ca"))};
 await import(${JSON.stringify(cli)});
-`);
+`,
+);
 const upstream = spawn(process.execPath, ["-e", UPSTREAM, at("cert"), at("key"), String(BYTES)], {
   stdio: ["ignore", "pipe", "inherit"],
 });
@@ -66,7 +69,11 @@ async function openProxy(session, masked) {
     processId,
     argv: ["/bin/sh", "-c", script],
     cwd: "file:///",
-    env: { PATH: process.env.PATH, ...(masked ? { A_KEY: SECRET } : {}), ...(masked ? {} : { SSL_CERT_FILE: at("ca") }) },
+    env: {
+      PATH: process.env.PATH,
+      ...(masked ? { A_KEY: SECRET } : {}),
+      ...(masked ? {} : { SSL_CERT_FILE: at("ca") }),
+    },
     tty: false,
     ...(masked ? { secrets: [{ name: "A_KEY", hosts: [`https://localhost:${port}`] }] } : {}),
     ...(masked ? {} : { networkProxy: { proxy: PROXY } }),
@@ -174,7 +181,9 @@ try {
           measured[way].push(await withDeadline(work(ways[way]), `${name}, ${way}`));
       const [blind, inspected] = [measured.blind, measured.inspected].map((all) => quantile(all, 0.5));
       const shown = [blind, inspected].map((ms) => ms.toFixed(3));
-      console.log(`${name.padEnd(34)} blind ${shown[0]}  inspected ${shown[1]}  ratio ${(inspected / blind).toFixed(2)}`);
+      console.log(
+        `${name.padEnd(34)} blind ${shown[0]}  inspected ${shown[1]}  ratio ${(inspected / blind).toFixed(2)}`,
+      );
     }
     for (const way of Object.values(ways)) way.kept?.destroy();
   });

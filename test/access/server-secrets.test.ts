@@ -76,15 +76,29 @@ beforeAll(async () => {
     at("config/tokens.toml"),
     [
       `[[token]]\nname = "full"\nsha256 = "${sha256(TOKENS.full)}"\npreset = "full"\n`,
-      sandboxed("some", 'preset = "sandboxed"\nsecrets = ["FROM_ENV", "FROM_FILE", "of-header", "FROM_NOWHERE"]'),
+      sandboxed(
+        "some",
+        'preset = "sandboxed"\nsecrets = ["FROM_ENV", "FROM_FILE", "of-header", "FROM_NOWHERE"]',
+      ),
       sandboxed("none", 'preset = "sandboxed"'),
     ].join("\n"),
     { mode: 0o600 },
   );
-  const args = ["--listen", "ws://127.0.0.1:0", "--config", at("config/server.toml"), "--ws-auth", "token-table"];
-  server = await launch("ours", [...args, "--ws-token-table", at("config/tokens.toml"), "--audit", at("config/audit.log")], {
-    env: { SSL_CERT_FILE: authority.ca, THE_KEY: SECRETS.FROM_ENV, COPY_OF_IT: `x${SECRETS.FROM_ENV}y` },
-  });
+  const args = [
+    "--listen",
+    "ws://127.0.0.1:0",
+    "--config",
+    at("config/server.toml"),
+    "--ws-auth",
+    "token-table",
+  ];
+  server = await launch(
+    "ours",
+    [...args, "--ws-token-table", at("config/tokens.toml"), "--audit", at("config/audit.log")],
+    {
+      env: { SSL_CERT_FILE: authority.ca, THE_KEY: SECRETS.FROM_ENV, COPY_OF_IT: `x${SECRETS.FROM_ENV}y` },
+    },
+  );
   for (const name of ["full", "some", "none"] as const)
     hosts.set(name, await connect(await server.banner(), { token: TOKENS[name] }));
 }, 60_000);
@@ -126,11 +140,14 @@ describe("a secret of the server", () => {
     const prefix = variable === "FROM_HEADER" ? "Key" : "Bearer";
     expect(sent.slice(before)).toEqual([`${prefix} ${SECRETS[variable]}`]);
     expect(output).toContain(`got ${prefix} `);
-    for (const secret of Object.values(SECRETS).filter((each) => each !== "")) expect(output).not.toContain(secret);
+    for (const secret of Object.values(SECRETS).filter((each) => each !== ""))
+      expect(output).not.toContain(secret);
   });
 
   it("is used without a sandbox, too, where other hosts are reached as before", async () => {
-    const output = await run("full", `${curl("FROM_ENV")}; curl -ksS ${otherUrl}/x`, { secrets: ["FROM_ENV"] });
+    const output = await run("full", `${curl("FROM_ENV")}; curl -ksS ${otherUrl}/x`, {
+      secrets: ["FROM_ENV"],
+    });
     expect(output).toMatch(/^got Bearer k-[a-z]{20}\ngot undefined\n$/);
     expect(output).not.toContain(SECRETS.FROM_ENV);
   });
@@ -180,7 +197,11 @@ describe("a secret of the server", () => {
   });
 
   it("is not in a file that a sandbox shows", async () => {
-    const output = await run("full", `cat ${at("keys/file")} ${at("config/server.toml")}; ls ${at("keys")}`, confined);
+    const output = await run(
+      "full",
+      `cat ${at("keys/file")} ${at("config/server.toml")}; ls ${at("keys")}`,
+      confined,
+    );
     expect(output).not.toContain(SECRETS.FROM_FILE);
     expect(output.match(/Permission denied/g)).toHaveLength(3);
   });
@@ -204,11 +225,16 @@ describe("a secret that changes", () => {
   it("changes for a process that runs, which has the same stand-in, and an answer has no old one", async () => {
     const next = "f-zyxwvutsrqponmlkjihgfedcba";
     const old = SECRETS.FROM_FILE;
-    const process = await hosts.get("some")!.start("read x; while read to; do curl -sS $to -H \"Authorization: Bearer $FROM_FILE\" -d @-  < /dev/null; done", {
-      cwd: "/tmp",
-      stdin: "pipe",
-      secrets: ["FROM_FILE"],
-    });
+    const process = await hosts
+      .get("some")!
+      .start(
+        'read x; while read to; do curl -sS $to -H "Authorization: Bearer $FROM_FILE" -d @-  < /dev/null; done',
+        {
+          cwd: "/tmp",
+          stdin: "pipe",
+          secrets: ["FROM_FILE"],
+        },
+      );
     let output = "";
     const lines = (async () => {
       for await (const { bytes } of process.output()) output += Buffer.from(bytes).toString();
@@ -226,10 +252,15 @@ describe("a secret that changes", () => {
     await expect.poll(asked, { timeout: 20_000 }).toBe(`Bearer ${next}`);
     rmSync(at("keys/file"));
     await process.write(`${url}/v1\n`.repeat(1));
-    await expect.poll(() => {
-      void process.write(`${url}/v1\n`);
-      return output;
-    }, { timeout: 20_000, interval: 300 }).toContain("the secret of this request is not available");
+    await expect
+      .poll(
+        () => {
+          void process.write(`${url}/v1\n`);
+          return output;
+        },
+        { timeout: 20_000, interval: 300 },
+      )
+      .toContain("the secret of this request is not available");
     writeFileSync(at("keys/file"), old);
     await expect.poll(asked, { timeout: 20_000, interval: 300 }).toBe(`Bearer ${old}`);
     await process.closeStdin();
@@ -255,7 +286,10 @@ describe("a secret that the client brings", () => {
     await expect(run("full", "true", { env, secrets: ["OWN_KEY"] })).rejects.toThrow(
       "the secret OWN_KEY needs hosts",
     );
-    const short = run("full", "true", { env: { OWN_KEY: "short" }, secrets: [{ name: "OWN_KEY", hosts: [url] }] });
+    const short = run("full", "true", {
+      env: { OWN_KEY: "short" },
+      secrets: [{ name: "OWN_KEY", hosts: [url] }],
+    });
     await expect(short).rejects.toThrow("the secret OWN_KEY cannot be hidden");
     const closed = run("none", "true", { env, secrets: [{ name: "OWN_KEY", hosts: [url] }] });
     await expect(closed).rejects.toThrow("this client's policy allows no network");

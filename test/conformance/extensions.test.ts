@@ -69,6 +69,7 @@ const EXTENSION_FIELDS = [
   "process/start.keep",
   "process/start.label",
   "process/start.limits",
+  "process/start.secrets",
   "process/start.specKind",
   "process/start.tellEnforced",
   "process/start.tellPid",

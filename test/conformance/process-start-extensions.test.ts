@@ -180,3 +180,64 @@ verifies("process.start:limits-refused", async ({ peer }) => {
   // The refused starts have left nothing behind under their id.
   expect((await run(connection, "p", ["true"])).exitCode).toBe(0);
 });
+
+verifies("process.start:secrets", async ({ peer }) => {
+  const connection = await peer();
+  const secret = "k-abcdefghijklmnopqrst";
+  const named = (secrets: readonly object[], env: Record<string, string> = { A_KEY: secret }) => ({
+    secrets,
+    env: { PATH: "/usr/bin:/bin", ...env },
+  });
+  const hosts = ["api.example.test"];
+  const shown = await outputOf(
+    connection,
+    "p",
+    ["env"],
+    named([{ name: "A_KEY", hosts }], { A_KEY: secret, B: `x${secret}` }),
+  );
+  expect(shown).toMatch(/^A_KEY=[a-z]-[a-z]{20}$/m);
+  expect(shown).toMatch(/^HTTPS_PROXY=http:\/\/127\.0\.0\.1:\d+$/m);
+  expect(shown).toMatch(/^NO_PROXY=$/m);
+  expect(shown).not.toContain(secret);
+  expect(await outputOf(connection, "none", ["env"], named([]))).toContain(secret);
+});
+
+verifies("process.start:secrets-refused", async ({ peer }) => {
+  const connection = await peer();
+  const startNamed = (secrets: readonly object[], env: Record<string, string> = {}) =>
+    connection.request("process/start", start("p", ["true"], { secrets, env }));
+  const env = { A_KEY: "k-abcdefghijklmnopqrst" };
+  const hosts = ["api.example.test"];
+  await expectError(
+    startNamed([{ name: "NONE", hosts }]),
+    -32004,
+    "unknown secret 'NONE'; this client may use none",
+  );
+  await expectError(
+    startNamed([{ name: "A_KEY" }], env),
+    -32602,
+    "the secret A_KEY needs hosts: this client brings it itself",
+  );
+  await expectError(startNamed([{ name: "A_KEY", hosts: ["http://example.test"] }], env), -32602);
+  await expectError(
+    startNamed(
+      [
+        { name: "A_KEY", hosts },
+        { name: "A_KEY", hosts },
+      ],
+      env,
+    ),
+    -32602,
+    "more than one of the secrets would be in A_KEY",
+  );
+  for (const secrets of [
+    [{ name: "" }],
+    [{ name: "a b" }],
+    [{}],
+    ["A_KEY"],
+    {},
+    Array(33).fill({ name: "A_KEY", hosts }),
+  ])
+    await expectError(startNamed(secrets as object[], env), -32602);
+  expect((await run(connection, "p", ["true"])).exitCode).toBe(0);
+});

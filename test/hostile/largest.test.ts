@@ -92,6 +92,7 @@ const hintOfBurst: Hint = (field, random) => {
     case "metadata":
     case "limits":
     case "keep":
+    case "secrets":
     case "envPolicy":
     case "idempotencyKey":
       return null;

@@ -48,4 +48,7 @@ export function plainAnswer(status: number, body: string): BlockedAnswer {
 }
 
 /** A stand-in must not go out in the place of its secret: the answer would blame the process. */
-export const NO_SECRET = plainAnswer(502, "the secret of this request is not available: the server cannot read it");
+export const NO_SECRET = plainAnswer(
+  502,
+  "the secret of this request is not available: the server cannot read it",
+);

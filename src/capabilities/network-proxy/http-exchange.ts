@@ -24,7 +24,10 @@ const KEEP_ALIVE_TIMEOUT_MS = 60_000;
 const BODILESS: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS", "TRACE", "DELETE"]);
 export const UPSTREAM_FAILURE = plainAnswer(502, "upstream failure");
 export const TOO_MANY = plainAnswer(503, "too many connections from this process");
-const UNREADABLE_ANSWER = plainAnswer(502, "upstream failure: the answer has an unknown content or transfer coding");
+const UNREADABLE_ANSWER = plainAnswer(
+  502,
+  "upstream failure: the answer has an unknown content or transfer coding",
+);
 
 export const SERVER_OPTIONS: ServerOptions = {
   maxHeaderSize: MAX_HEADER_BYTES,

@@ -77,7 +77,10 @@ export class Workspace {
         ? `they can change no file${reason}`
         : `they can write below ${this.#shownRoots} and in /tmp only, but not to .git there`;
     const names = secrets.map(({ name }) => name).join(", ");
-    const reach = names === "" ? "" : `, except the hosts of ${names}: the variables hold stand-ins, to be sent there as they are`;
+    const reach =
+      names === ""
+        ? ""
+        : `, except the hosts of ${names}: the variables hold stand-ins, to be sent there as they are`;
     return `Commands run in a sandbox: ${changes}${network ? "" : `; they have no network${reach}`}.`;
   }
 

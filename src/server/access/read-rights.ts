@@ -8,7 +8,17 @@ import { PRESETS } from "../settings/presets.ts";
 import { PRINCIPAL_LIMITS, type PrincipalLimits, type RightsOptions } from "../settings/rights-options.ts";
 
 /** Keys of rights in a file, or in the claim of a signed token. */
-export const RIGHTS_KEYS = ["preset", "policy", "roots", "read_only", "limits", "secrets", "run_as", "see", "control"];
+export const RIGHTS_KEYS = [
+  "preset",
+  "policy",
+  "roots",
+  "read_only",
+  "limits",
+  "secrets",
+  "run_as",
+  "see",
+  "control",
+];
 
 /** Makes the error about a key. */
 export type Refuse = (key: string, why: string) => Error;
@@ -74,7 +84,8 @@ function names(key: string, value: unknown, refuse: Refuse): string[] {
 }
 
 function secretNames(value: unknown, refuse: Refuse): string[] {
-  const isName = (name: unknown): boolean => typeof name === "string" && /^[A-Za-z_][\w.-]{0,127}$/.test(name);
+  const isName = (name: unknown): boolean =>
+    typeof name === "string" && /^[A-Za-z_][\w.-]{0,127}$/.test(name);
   if (Array.isArray(value) && value.every(isName)) return value as string[];
   throw refuse("secrets", "must be a list of names of the server's secrets");
 }

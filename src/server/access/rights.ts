@@ -119,7 +119,10 @@ function makeRights(
   return {
     preset,
     key: JSON.stringify(options, sortedKeys),
-    confinement: JSON.stringify([preset, options.policy, options.roots, readOnly, options.runAs, options.secrets], sortedKeys),
+    confinement: JSON.stringify(
+      [preset, options.policy, options.roots, readOnly, options.runAs, options.secrets],
+      sortedKeys,
+    ),
     options,
     limits,
     ...confining,

@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { SecureContext } from "node:tls";
 import { CapabilityError } from "../../base/errors.ts";
 import { Authority } from "../../capabilities/network-proxy/inspection/authority.ts";
@@ -30,31 +27,5 @@ export class Inspection implements InspectionMeans {
       );
     }
     this.bundle = `${roots}${this.authority.certificate}`;
-  }
-}
-
-/** The bundle in a file, for a process that sees the disk of the machine. */
-export interface BundleFile {
-  readonly path: string;
-  remove(): void;
-}
-
-/** Each process has its own, so that none can change what another one trusts. Throws a CapabilityError. */
-export function writeBundle({ bundle }: Inspection): BundleFile {
-  let directory: string | undefined;
-  const remove = (): void => {
-    if (directory !== undefined) rmSync(directory, { recursive: true, force: true });
-  };
-  try {
-    directory = mkdtempSync(join(tmpdir(), "exec-server-trust-"));
-    const path = join(directory, "bundle.pem");
-    writeFileSync(path, bundle, { mode: 0o444 });
-    return { path, remove };
-  } catch (error) {
-    remove();
-    throw new CapabilityError(
-      "OS_ERROR",
-      `the bundle of certificates cannot be written: ${(error as Error).message}`,
-    );
   }
 }

@@ -16,7 +16,8 @@ import { openSocketPair, receiveDescriptors } from "../../native/descriptor-pass
 import { osError } from "../../native/os-error.ts";
 import { maxOpenFiles } from "../../native/resource-limits.ts";
 import { forbidInspection } from "../../native/privileges.ts";
-import { Inspection, writeBundle } from "./inspection.ts";
+import { BundleFiles } from "./bundle-files.ts";
+import { Inspection } from "./inspection.ts";
 import type { NetworkLaunch } from "./network-launch.ts";
 import type { PolicyClient } from "./policy-client.ts";
 
@@ -53,6 +54,7 @@ export class ProcessNetworks {
   #sockets: SharedLimit | undefined;
   readonly #own: OwnListeners;
   readonly #environment: Environment;
+  readonly #bundles = new BundleFiles();
   #inspection: Inspection | undefined;
 
   /** `environment` is the server's. */
@@ -92,7 +94,7 @@ export class ProcessNetworks {
     const withTrust = (path: string): Map<string, string> =>
       new Map([...env, ...trustEnvironment(path, env, this.#environment)]);
     if (confinement === undefined) {
-      const file = writeBundle(this.#means());
+      const file = this.#bundles.write(this.#means().bundle);
       return { request: { ...request, env: withTrust(file.path) }, close: () => file.remove() };
     }
     const trust = this.#means().bundle;
@@ -214,5 +216,8 @@ function withProxy(
 ): Map<string, string> {
   const { allowLocal } = launch;
   const secretHosts = hidden?.secrets.hosts ?? [];
-  return new Map([...env, ...proxyEnvironment({ httpPort: http, socksPort: socks, allowLocal, secretHosts })]);
+  return new Map([
+    ...env,
+    ...proxyEnvironment({ httpPort: http, socksPort: socks, allowLocal, secretHosts }),
+  ]);
 }

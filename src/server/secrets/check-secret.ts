@@ -16,18 +16,40 @@ export interface SecretFault {
 }
 
 /** Whatever wrote it: a file, or a program without types. */
-export function secretFault(options: { readonly [Key in keyof SecretOptions]?: unknown }): SecretFault | undefined {
+export function secretFault(
+  options: { readonly [Key in keyof SecretOptions]?: unknown },
+): SecretFault | undefined {
   const { name, as = name, hosts, from, variable, path, command, header, prefix, local } = options;
   const faults: (SecretFault | undefined)[] = [
-    fault("name", isText(name, NAME), "must have letters, digits, `_`, `.` and `-`, and start with a letter or `_`"),
+    fault(
+      "name",
+      isText(name, NAME),
+      "must have letters, digits, `_`, `.` and `-`, and start with a letter or `_`",
+    ),
     fault("as", isText(as, VARIABLE), "must be the name of a variable; without it, name is"),
     hostsFault(hosts),
     fault("from", SOURCES.includes(from as string), 'must be "env", "file" or "command"'),
-    fault("variable", variable === undefined || (from === "env" && isText(variable, VARIABLE)), 'must be the name of a variable, with from = "env"'),
-    fault("path", from === "file" ? isAbsolutePath(path) : path === undefined, 'must be an absolute path, with from = "file"'),
-    fault("command", from === "command" ? isCommand(command) : command === undefined, 'must be a list of an absolute path and arguments, with from = "command"'),
+    fault(
+      "variable",
+      variable === undefined || (from === "env" && isText(variable, VARIABLE)),
+      'must be the name of a variable, with from = "env"',
+    ),
+    fault(
+      "path",
+      from === "file" ? isAbsolutePath(path) : path === undefined,
+      'must be an absolute path, with from = "file"',
+    ),
+    fault(
+      "command",
+      from === "command" ? isCommand(command) : command === undefined,
+      'must be a list of an absolute path and arguments, with from = "command"',
+    ),
     fault("header", header === undefined || isText(header, HEADER), "must be the name of a header"),
-    fault("prefix", prefix === undefined || (header !== undefined && isText(prefix, /^[\x20-\x7e]*$/)), "must be text in front of the secret in header"),
+    fault(
+      "prefix",
+      prefix === undefined || (header !== undefined && isText(prefix, /^[\x20-\x7e]*$/)),
+      "must be text in front of the secret in header",
+    ),
     fault("local", local === undefined || typeof local === "boolean", "must be true or false"),
   ];
   return faults.find((each) => each !== undefined);
@@ -61,6 +83,7 @@ function isAbsolutePath(value: unknown): value is string {
 }
 
 function isCommand(value: unknown): boolean {
-  const isList = Array.isArray(value) && value.every((part) => typeof part === "string" && !part.includes("\0"));
+  const isList =
+    Array.isArray(value) && value.every((part) => typeof part === "string" && !part.includes("\0"));
   return isList && isAbsolutePath(value[0]);
 }

@@ -37,7 +37,8 @@ function outputOf([program = "", ...args]: readonly string[], environment: Envir
 
 /** Without the command line and the output, which Node puts into the message. */
 function reasonOf(error: Error & { code?: unknown; killed?: boolean; signal?: string }): string {
-  if (error.code === "ERR_CHILD_PROCESS_STDIO_MAXBUFFER") return `it prints more than ${MAX_OUTPUT_BYTES} bytes`;
+  if (error.code === "ERR_CHILD_PROCESS_STDIO_MAXBUFFER")
+    return `it prints more than ${MAX_OUTPUT_BYTES} bytes`;
   if (error.killed === true) return `it took longer than ${COMMAND_TIMEOUT_MS / 1_000} s`;
   if (typeof error.code === "number") return `it ended with status ${error.code}`;
   return typeof error.code === "string" ? error.code : (error.signal ?? messageOf(error));

@@ -1,6 +1,9 @@
 import { CapabilityError, UsageError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
-import { KNOWN_PREFIXES, type SecretProvider } from "../../capabilities/network-proxy/secrets/secret-provider.ts";
+import {
+  KNOWN_PREFIXES,
+  type SecretProvider,
+} from "../../capabilities/network-proxy/secrets/secret-provider.ts";
 import { constantSecret, type HeldSecret } from "../../capabilities/network-proxy/secrets/secret-value.ts";
 import { isReplaceable } from "../../capabilities/network-proxy/secrets/stand-in.ts";
 import { UrlPrefix } from "../../capabilities/network-proxy/secrets/url-prefix.ts";
@@ -53,11 +56,7 @@ export class Secrets {
    * What a client means by these names: secrets of the server that it may use, or else variables of the process. Throws
    * for an unknown one, and for hosts that are not the secret's.
    */
-  forStart(
-    wanted: readonly NamedSecret[],
-    rights: Rights,
-    env: ReadonlyMap<string, string>,
-  ): StartSecrets {
+  forStart(wanted: readonly NamedSecret[], rights: Rights, env: ReadonlyMap<string, string>): StartSecrets {
     const named = wanted.map((each) => this.#named(each, rights, env));
     const variables = named.flatMap(({ provider }) => provider.env);
     const twice = variables.find((name, index) => variables.indexOf(name) !== index);

@@ -359,6 +359,13 @@ export const extensionRequirements = {
   ),
   "process.start:limits-refused": oursToo("A limit that cannot be had is refused, and nothing is started."),
 
+  "process.start:secrets": oursToo(
+    "A process that names secrets has stand-ins for them, wherever they occur in its variables, and a proxy.",
+  ),
+  "process.start:secrets-refused": oursToo(
+    "A secret that is unknown, twice there or without hosts is refused, and nothing is started.",
+  ),
+
   "process.exit:signal": oursToo("The exit report names the signal, and who had it sent."),
   "process.exit:usage": oursToo(
     "The exit report tells processor time, and a peak of memory above the server's own.",

@@ -173,7 +173,9 @@ const frame = (first: number, text: string): Buffer =>
   Buffer.concat([Buffer.from([first, text.length]), Buffer.from(text)]);
 
 const attempts: readonly Attempt[] = [
-  ...["A_KEY", "COPY", "URL", "BASIC", "HEX", "CODEX_NETWORK_PROXY_BROKERED_CREDENTIALS"].map(fromEnvironment),
+  ...["A_KEY", "COPY", "URL", "BASIC", "HEX", "CODEX_NETWORK_PROXY_BROKERED_CREDENTIALS"].map(
+    fromEnvironment,
+  ),
   {
     name: "sends it in clear",
     stoppedBy: "destinations",
@@ -297,7 +299,10 @@ const attempts: readonly Attempt[] = [
     "with x-gzip, in base64",
     repeats((sent) => gzipSync(as("base64")(sent)), { "content-encoding": "x-gzip" }),
   ),
-  byAnswer("as an event of a stream", repeats((sent) => `data: ${sent}\n\n`, { "content-type": "text/event-stream" })),
+  byAnswer(
+    "as an event of a stream",
+    repeats((sent) => `data: ${sent}\n\n`, { "content-type": "text/event-stream" }),
+  ),
   byAnswer("byte by byte", (incoming, response) => {
     const bytes = [...(incoming.headers.authorization ?? "")];
     const next = (): void => {
@@ -307,8 +312,14 @@ const attempts: readonly Attempt[] = [
     };
     next();
   }),
-  byAnswer("at the end of a long answer", repeats((sent) => "x".repeat(100_000) + sent)),
-  byAnswer("to a request for a part of it", repeats(same), ["Range: bytes=0-40", "Request-Range: bytes=0-40"]),
+  byAnswer(
+    "at the end of a long answer",
+    repeats((sent) => "x".repeat(100_000) + sent),
+  ),
+  byAnswer("to a request for a part of it", repeats(same), [
+    "Range: bytes=0-40",
+    "Request-Range: bytes=0-40",
+  ]),
   {
     name: "has the host repeat it in a header of an answer without a body",
     stoppedBy: "restoring",
@@ -318,7 +329,11 @@ const attempts: readonly Attempt[] = [
     },
     run: ({ ask, bearer }) => ask("/v1", [bearer], "HEAD"),
   },
-  byAnswer("to an upgrade that it ignores", repeats(same), ["Upgrade: h2c", "Connection: Upgrade, HTTP2-Settings", "HTTP2-Settings: AA"]),
+  byAnswer("to an upgrade that it ignores", repeats(same), [
+    "Upgrade: h2c",
+    "Connection: Upgrade, HTTP2-Settings",
+    "HTTP2-Settings: AA",
+  ]),
   byAnswer("in two pieces", (incoming, response) => {
     const sent = incoming.headers.authorization ?? "";
     response.write(sent.slice(0, 15));

@@ -182,10 +182,7 @@ export class MaskedSecrets {
       if (destinations.some((prefix) => prefix.matches(target))) {
         if (value.current !== undefined) swapIn(headers, masked, value.current);
         else if (carries(masked, target, headers)) return "unavailable";
-      } else if (
-        !destinations.some((prefix) => prefix.covers(target)) &&
-        carries(masked, target, headers)
-      )
+      } else if (!destinations.some((prefix) => prefix.covers(target)) && carries(masked, target, headers))
         return "misdirected";
     }
     return { headers };

@@ -34,11 +34,7 @@ export const UNRESTORABLE_HEADERS = [
 /** Undefined for an answer that cannot be looked through. `headers` are those that are passed on. */
 export function restoredAnswer(
   { statusCode, headers: parsed }: IncomingMessage,
-  {
-    method,
-    headers,
-    restoring,
-  }: { method: string; headers: readonly string[]; restoring: Restoring },
+  { method, headers, restoring }: { method: string; headers: readonly string[]; restoring: Restoring },
 ): RestoredAnswer | undefined {
   const hasBody = method !== "HEAD" && statusCode !== 204 && statusCode !== 304;
   const coding = parsed["content-encoding"]?.trim().toLowerCase() ?? "identity";

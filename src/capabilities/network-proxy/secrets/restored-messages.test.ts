@@ -100,7 +100,11 @@ describe("messages of a WebSocket", () => {
     ["a compressed one", frame(TEXT, "x", { bits: 0x40 }), "cannot be looked into"],
     ["a masked one", Buffer.from([0x81, 0x81, 0, 0, 0, 0, 120]), "cannot be looked into"],
     ["a fragment of nothing", frame(CONTINUATION, "x"), "out of place"],
-    ["a second beginning", Buffer.concat([frame(TEXT, "x", { isFinal: false }), frame(TEXT, "x")]), "out of place"],
+    [
+      "a second beginning",
+      Buffer.concat([frame(TEXT, "x", { isFinal: false }), frame(TEXT, "x")]),
+      "out of place",
+    ],
     ["an unknown kind", frame(3, "x"), "unknown kind"],
     ["a control frame in fragments", frame(PING, "x", { isFinal: false }), "control frame is invalid"],
     ["a long control frame", frame(PING, "x".repeat(126)), "control frame is invalid"],

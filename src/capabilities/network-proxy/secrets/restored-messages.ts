@@ -39,7 +39,8 @@ export class RestoredMessages extends Transform {
 
   override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
     try {
-      for (let rest = chunk; rest.length > 0; ) rest = this.#frame === undefined ? this.#begin(rest) : this.#take(rest, this.#frame);
+      for (let rest = chunk; rest.length > 0; )
+        rest = this.#frame === undefined ? this.#begin(rest) : this.#take(rest, this.#frame);
       done();
     } catch (error) {
       done(error as Error);
@@ -119,7 +120,8 @@ function parseHead(bytes: Buffer): { readonly frame: Frame; readonly length: num
   if (bytes.length < 2) return undefined;
   const [first, second] = [bytes[0]!, bytes[1]!];
   // Extensions are not negotiated, and only clients mask.
-  if ((first & 0x70) !== 0 || (second & 0x80) !== 0) throw new Error("a WebSocket frame cannot be looked into");
+  if ((first & 0x70) !== 0 || (second & 0x80) !== 0)
+    throw new Error("a WebSocket frame cannot be looked into");
   const opcode = first & 0x0f;
   const isFinal = (first & FIN) !== 0;
   const size = second & 0x7f;

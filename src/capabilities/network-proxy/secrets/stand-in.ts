@@ -39,5 +39,7 @@ export function standInFor(secret: string, prefix: string): string {
 
 /** A stand-in with the length of another value of the same secret. */
 export function resized(standIn: string, length: number): string {
-  return standIn.length === length ? standIn : standIn.repeat(Math.ceil(length / standIn.length)).slice(0, length);
+  return standIn.length === length
+    ? standIn
+    : standIn.repeat(Math.ceil(length / standIn.length)).slice(0, length);
 }

@@ -129,7 +129,11 @@ async function hostsOf(flags: AgentsFlags, apiKey: string | undefined, signal: A
   const env = agentEnvironment(flags.env ?? [], { isOwn: false, apiKey });
   const fleet = await openChosenFleet(flags, signal);
   return {
-    options: { ...fleetOptions(flags), fleet, commands: defined({ env, cwd, sandbox, secrets: agentSecrets(flags) }) },
+    options: {
+      ...fleetOptions(flags),
+      fleet,
+      commands: defined({ env, cwd, sandbox, secrets: agentSecrets(flags) }),
+    },
     [Symbol.asyncDispose]: () => fleet.close(),
   };
 }
