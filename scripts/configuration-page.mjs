@@ -97,7 +97,7 @@ These keys, also above all tables, have flags, which override them:
 | \`log_format = "text"\` | \`--log-format\`: \`json\` or \`text\` |
 
 Other pages describe \`[tls]\`, \`public_urls\`, \`allow_origins\` and \`allow_local_users\` ([TLS](tls.md)), \`[local]\`
-([access](access.md)), \`[audit]\` ([audit](audit.md)) and \`[fleet]\` ([fleet](fleet.md)).
+([access](access.md)), \`[[secret]]\` ([secrets](secrets.md)), \`[audit]\` ([audit](audit.md)) and \`[fleet]\` ([fleet](fleet.md)).
 
 ## When a limit is reached
 

@@ -18,7 +18,7 @@ const SECRETS = {
   FROM_NOWHERE: "",
 };
 const OWN = "o-abcdefghijklmnopqrst";
-const TOKENS = { full: "full-token", some: "some-token", none: "none-token", narrow: "narrow-token" };
+const TOKENS = { full: "full-token", some: "some-token", none: "none-token" };
 const STAND_IN = /[a-z]-[a-z]{20}/;
 
 let authority: Authority;
@@ -70,7 +70,7 @@ beforeAll(async () => {
     ].join("\n"),
   );
   const sha256 = (token: string): string => createHash("sha256").update(token).digest("hex");
-  const sandboxed = (name: "some" | "none" | "narrow", rest: string): string =>
+  const sandboxed = (name: "some" | "none", rest: string): string =>
     `[[token]]\nname = "${name}"\nsha256 = "${sha256(TOKENS[name])}"\n${rest}\n[token.policy]\nwrite = ["/tmp"]\n`;
   writeFileSync(
     at("config/tokens.toml"),
@@ -148,7 +148,7 @@ describe("a secret of the server", () => {
     const output = await run("full", `${curl("FROM_ENV")}; curl -ksS ${otherUrl}/x`, {
       secrets: ["FROM_ENV"],
     });
-    expect(output).toMatch(/^got Bearer k-[a-z]{20}\ngot undefined\n$/);
+    expect(output).toMatch(/^got Bearer [a-z]-[a-z]{20}\ngot undefined\n$/);
     expect(output).not.toContain(SECRETS.FROM_ENV);
   });
 
@@ -239,11 +239,12 @@ describe("a secret that changes", () => {
     const lines = (async () => {
       for await (const { bytes } of process.output()) output += Buffer.from(bytes).toString();
     })();
+    const answers = (): number => output.match(/got Bearer|not available/g)?.length ?? 0;
     const asked = async (): Promise<string | undefined> => {
-      const before = sent.length;
+      const before = { answers: answers(), sent: sent.length };
       await process.write(`${url}/v1\n`);
-      await expect.poll(() => sent.length, { timeout: 20_000 }).toBeGreaterThan(before);
-      return sent.at(-1);
+      await expect.poll(answers, { timeout: 20_000 }).toBeGreaterThan(before.answers);
+      return sent[before.sent];
     };
     await process.write("\n");
     expect(await asked()).toBe(`Bearer ${old}`);
@@ -251,18 +252,10 @@ describe("a secret that changes", () => {
     renameSync(at("keys/next"), at("keys/file"));
     await expect.poll(asked, { timeout: 20_000 }).toBe(`Bearer ${next}`);
     rmSync(at("keys/file"));
-    await process.write(`${url}/v1\n`.repeat(1));
-    await expect
-      .poll(
-        () => {
-          void process.write(`${url}/v1\n`);
-          return output;
-        },
-        { timeout: 20_000, interval: 300 },
-      )
-      .toContain("the secret of this request is not available");
+    await expect.poll(asked, { timeout: 20_000 }).toBeUndefined();
+    expect(output).toContain("the secret of this request is not available");
     writeFileSync(at("keys/file"), old);
-    await expect.poll(asked, { timeout: 20_000, interval: 300 }).toBe(`Bearer ${old}`);
+    await expect.poll(asked, { timeout: 20_000 }).toBe(`Bearer ${old}`);
     await process.closeStdin();
     await lines;
     expect(output).not.toContain(old);

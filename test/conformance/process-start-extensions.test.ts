@@ -236,7 +236,7 @@ verifies("process.start:secrets-refused", async ({ peer }) => {
     [{}],
     ["A_KEY"],
     {},
-    Array(33).fill({ name: "A_KEY", hosts }),
+    Array.from({ length: 33 }, () => ({ name: "A_KEY", hosts })),
   ])
     await expectError(startNamed(secrets as object[], env), -32602);
   expect((await run(connection, "p", ["true"])).exitCode).toBe(0);

@@ -20,8 +20,11 @@ const PYTHON = {
 };
 const NODE = `fetch(process.env.URL, { headers: { authorization: "Bearer " + process.env.A_KEY } }).then((answer) => answer.text()).then(console.log)`;
 const GO = `package main
-import ("fmt"; "io"; "net/http"; "os")
+import ("fmt"; "io"; "net/http"; "net/url"; "os")
 func main() {
+  // Go uses no proxy for localhost, unless it is told to.
+  proxy, _ := url.Parse(os.Getenv("HTTPS_PROXY"))
+  http.DefaultTransport.(*http.Transport).Proxy = http.ProxyURL(proxy)
   request, _ := http.NewRequest("GET", os.Getenv("URL"), nil)
   request.Header.Set("Authorization", "Bearer " + os.Getenv("A_KEY"))
   answer, err := http.DefaultClient.Do(request)

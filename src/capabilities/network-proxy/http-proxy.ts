@@ -18,6 +18,10 @@ import { connectOutward } from "./outward.ts";
 import type { ProxyContext } from "./proxy-context.ts";
 import { IDLE_TIMEOUT_MS, tunnel } from "./tunnel.ts";
 
+const IN_CLEAR = plainAnswer(
+  403,
+  "a secret is for this host in clear: send it requests through the HTTP proxy, without a tunnel",
+);
 const CONNECTED = "HTTP/1.1 200 OK\r\n\r\n";
 
 /** Answer to a connection whose requests are not read. */
@@ -121,6 +125,7 @@ async function openTunnel(
     const attempt = attemptOf("https_connect", target, request.socket, request.method);
     const decided = await gatekeeper.admit(attempt, signal);
     if ("decision" in decided) return blockedAnswer(decided, "text");
+    if (context.secrets?.isInClear(target.port, decided.addresses) === true) return IN_CLEAR;
     if (inspector?.inspects(target) === true) {
       socket.write(CONNECTED);
       inspector.take(socket, head, target, decided.addresses);

@@ -22,6 +22,21 @@ describe("rules", () => {
     expect(judge({ allow: ["*"], deny: ["a.test"] }, "a.test")).toBe("denied");
   });
 
+  it("let only some hosts have private addresses", () => {
+    const rules = createRules({
+      allow: ["a.test", "b.test", "127.0.0.1"],
+      localHosts: ["a.test", "*.c.test"],
+    });
+    const local = (host: string): unknown => rules.judgeAddress("10.0.0.1", rules.judge(host));
+    expect(["a.test", "b.test", "127.0.0.1", "x.c.test"].map(local)).toEqual([
+      undefined,
+      "not_allowed_local",
+      undefined,
+      undefined,
+    ]);
+    expect(rules.judge("x.c.test").allowed).toBe(false);
+  });
+
   it("ask about what is to be reviewed, even if it is allowed", () => {
     expect(judge({ allow: ["*"], review: ["a.test"] }, "a.test")).toBe("not_allowed");
     expect(judge({ allow: ["*"], review: ["a.test"], deny: ["a.test"] }, "a.test")).toBe("denied");

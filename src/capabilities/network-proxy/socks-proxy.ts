@@ -37,7 +37,11 @@ async function serve(
     refuseSocks(socket, "notAllowed");
     return;
   }
-  const { inspector } = context;
+  const { inspector, secrets } = context;
+  if (secrets?.isInClear(wanted.port, decided.addresses) === true) {
+    refuseSocks(socket, "notAllowed");
+    return;
+  }
   if (inspector?.inspects(wanted) === true) {
     socket.write(formatReply("succeeded"));
     inspector.take(socket, Buffer.alloc(0), wanted, decided.addresses);

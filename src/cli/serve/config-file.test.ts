@@ -41,6 +41,10 @@ describe("readConfiguration", () => {
   });
 
   it("takes an empty file and an empty table for no limits", async () => {
+    expect(await read('[[secret]]\nname = "A"\nfrom = "env"\nhosts = ["a.test"]\n')).toEqual({
+      limits: {},
+      secrets: [{ name: "A", from: "env", hosts: ["a.test"] }],
+    });
     expect(await read("")).toEqual({ limits: {} });
     expect(await read("# nothing\n[limits]\n")).toEqual({ limits: {} });
   });
@@ -179,6 +183,18 @@ describe("readConfiguration", () => {
       "half a context",
       '[sandbox]\npermissions = { type = "managed" }',
       /1: sandbox is not a valid sandbox context: /,
+    ],
+    ["a secret that is no list", '[secret]\nname = "A"\n', "1: secret must be a table: [[secret]]"],
+    ["an unknown key of a secret", '[[secret]]\nname = "A"\nkey = "x"\n', "3: secret.key is not a known key"],
+    [
+      "a secret without hosts",
+      '[[secret]]\nname = "A"\nfrom = "env"\n',
+      /secret\.hosts must be a list of 1 to 32 hosts to which it may be sent$/,
+    ],
+    [
+      "two secrets of one name",
+      '[[secret]]\nname = "A"\nfrom = "env"\nhosts = ["a.test"]\n'.repeat(2),
+      /secret\.name 'A' is used twice$/,
     ],
     ["text for a switch", 'require_sandbox = "yes"', "1: require_sandbox must be true or false"],
     ["a list of tables", "[[limits]]\nmax_sessions = 1\n", "1: limits must be a table"],

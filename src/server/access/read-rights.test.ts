@@ -20,6 +20,8 @@ it.each([
   [{ policy: { write: ["/srv"] } }, { policy: { write: ["/srv"] } }],
   [{ limits: { max_processes: 5, max_connections: 1 } }, { limits: { maxProcesses: 5, maxConnections: 1 } }],
   [{ limits: {} }, { limits: {} }],
+  [{ secrets: ["A_KEY", "team.key"] }, { secrets: ["A_KEY", "team.key"] }],
+  [{ secrets: [] }, { secrets: [] }],
   [{ name: "somebody else's affair" }, {}],
 ])("%j is read as %j", (table, options) => {
   expect(read(table)).toEqual({ preset: "full", ...options });
@@ -49,6 +51,8 @@ it.each([
   [{ policy: "open" }, 'policy is invalid: there is no sandbox "open"'],
   [{ policy: { permissions: 5 } }, "policy is not a valid sandbox context: "],
   [{ limits: 5 }, "limits must be a table"],
+  [{ secrets: "A_KEY" }, "secrets must be a list of names"],
+  [{ secrets: ["a b"] }, "secrets must be a list of names"],
   [{ limits: { max_frames: 1 } }, "limits.max_frames is not one of the limits max_connections, "],
   [{ limits: { max_processes: "5" } }, "limits.max_processes "],
 ] as [object, string][])("%j is refused: %s", (table, message) => {

@@ -98,6 +98,16 @@ it.each<[string, RightsOptions, string]>([
   ["a policy", { preset: "full", policy: "read-only" }, "policy is for the preset sandboxed, not for full"],
   ["roots", { preset: "observe", roots: ["/srv"] }, "roots is for the preset files, not for observe"],
   ["read_only", { preset: "full", readOnly: false }, "read_only is for the preset files, not for full"],
+  [
+    "secrets",
+    { preset: "observe", secrets: ["A"] },
+    "secrets are not for the preset observe, which starts no processes",
+  ],
+  [
+    "secrets of another user",
+    { preset: "full", runAs: "0", secrets: ["A"] },
+    "secrets are for processes of the server's own user",
+  ],
   ["see", { preset: "files", roots: ["/srv"], see: ["ann"] }, "see is not for the preset files"],
   ["control", { preset: "observe", control: ["ann"] }, "control is not for the preset observe"],
   ["control", { preset: "files", roots: ["/srv"], control: ["ann"] }, "control is not for the preset files"],

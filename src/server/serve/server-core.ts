@@ -73,12 +73,11 @@ export function createServerCore(
   // `process.env` itself is a C library call.
   const whole: Environment = Object.assign(Object.create(null), options.environment);
   const { secrets = [] } = options;
-  if (secrets.length > 0) {
-    if (runAs !== undefined && !runAs.isOwn)
-      throw new UsageError("secrets are for processes of the server's own user: leave out runAs");
-    // This program's memory and environment hold what its own processes must not read.
-    forbidInspection();
-  }
+  if (secrets.length > 0 && runAs !== undefined && !runAs.isOwn)
+    throw new UsageError("secrets are for processes of the server's own user: leave out runAs");
+  // Its memory and environment hold what its own processes must not read. If it is durable, it does not learn whether
+  // clients send secrets to the keeper.
+  if (secrets.length > 0 || parts.durable !== undefined) forbidInspection();
   const environment = inheritable(whole, secrets);
   const sandbox = new Sandbox(environment["PATH"]);
   const starter = new ProcessStarter(

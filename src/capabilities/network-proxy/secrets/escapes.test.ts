@@ -11,7 +11,10 @@ import {
   inflateSync,
 } from "node:zlib";
 import { describe, expect, it } from "vitest";
+import { clientContext } from "../inspection/trusted-roots.ts";
+import { maskSecrets } from "./masked-secrets.ts";
 import { encodings } from "./replacement.ts";
+import { secretProviders } from "./secret-provider.ts";
 import {
   createMaskedScene,
   createSecureUpstream,
@@ -23,6 +26,7 @@ import {
   closeProxiesAfterEach,
   cleanups,
   collect,
+  createProxy,
   dial,
   exchange,
   get,
@@ -33,7 +37,7 @@ import {
 closeProxiesAfterEach();
 
 /** What is taken away to show that an attempt would succeed without it. */
-type Protection = "masking" | "destinations" | "paths" | "restoring" | "certificates";
+type Protection = "masking" | "destinations" | "paths" | "restoring" | "certificates" | "tunnels";
 
 /** Ways to get a secret out. Each returns everything that its author could see: answers, and what a thief was sent. */
 interface Attempt {
@@ -85,7 +89,24 @@ async function openScene(attempt: Attempt, without: Protection | undefined) {
     for (const { from, to } of encodings(SECRET, scene.standIn))
       for (const [name, value] of env) env.set(name, value.replaceAll(to, from));
   const standIn = env.get("A_KEY") ?? "";
-  return { ...scene, env, standIn, bearer: `Authorization: Bearer ${standIn}`, stolen, inClear, secure };
+  const mask = (prefix: string) =>
+    maskSecrets(new Map([["A_KEY", SECRET]]), {
+      held: [],
+      providers: secretProviders(new Map([["vendor", providerFor([prefix])]])),
+    });
+  const means = { authority: scene.own, trust: clientContext(scene.foreign.certificate) };
+  return {
+    ...scene,
+    mask,
+    means,
+    without,
+    env,
+    standIn,
+    bearer: `Authorization: Bearer ${standIn}`,
+    stolen,
+    inClear,
+    secure,
+  };
 }
 
 /** A host that answers with what it was sent, in some form. */
@@ -304,7 +325,7 @@ const attempts: readonly Attempt[] = [
     repeats((sent) => `data: ${sent}\n\n`, { "content-type": "text/event-stream" }),
   ),
   byAnswer("byte by byte", (incoming, response) => {
-    const bytes = [...(incoming.headers.authorization ?? "")];
+    const bytes = Array.from(incoming.headers.authorization ?? "");
     const next = (): void => {
       const byte = bytes.shift();
       if (byte === undefined) response.end();
@@ -391,6 +412,41 @@ const attempts: readonly Attempt[] = [
       `POST /v1 HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n${size}\r\n${hiddenRequest}\r\n0\r\n\r\n`,
     );
   }),
+  ...(["HTTP", "SOCKS"] as const).map(
+    (through): Attempt => ({
+      name: `has a host in clear repeat it in a tunnel through the ${through} proxy`,
+      stoppedBy: "tunnels",
+      run: async (scene) => {
+        let last = "";
+        const port = await listen(
+          createServer((incoming, response) => {
+            response.end(last);
+            last = incoming.headers.authorization ?? last;
+          }),
+        );
+        const masked = scene.mask(`http://localhost:${port}`);
+        const { http, socks } = await createProxy({
+          names: { localhost: ["127.0.0.1"] },
+          hidden: { secrets: masked.secrets, means: scene.means },
+        });
+        if (scene.without === "tunnels") masked.secrets.isInClear = () => false;
+        const bearer = `Authorization: Bearer ${masked.env.get("A_KEY")}`;
+        await exchange(http, get(`http://localhost:${port}/`, [bearer]));
+        const socket = dial(through === "HTTP" ? http : socks);
+        const hello = socksRequest("localhost", port);
+        const opening =
+          through === "HTTP"
+            ? [`CONNECT 127.0.0.1:${port} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n\r\n`]
+            : [hello.subarray(0, 3), hello.subarray(3)];
+        for (const bytes of opening) {
+          socket.write(bytes);
+          await once(socket, "data");
+        }
+        socket.write(request(`localhost:${port}`, "/"));
+        return collect(socket);
+      },
+    }),
+  ),
   ...(["name", "authority"] as const).map(
     (foreign): Attempt => ({
       name: `has the name of the host lead to a thief, whose certificate has another ${foreign}`,
@@ -424,7 +480,7 @@ function gives(text: string): boolean {
   const folded = text
     .replaceAll(/\r\n[0-9a-f]+\r\n/g, "")
     .replaceAll("\x89\x05alive", "")
-    .replaceAll(/(?<=[a-z])[\x00\x80][\x00-\x7f]/g, "");
+    .replaceAll(/(?<=[a-z])[^\n-~]\W/g, "");
   const decoded = [0, 1, 2, 3].flatMap((skipped) =>
     (folded.match(/[\w+/-]{12,}/g) ?? []).flatMap((word) =>
       (["base64", "hex"] as const).map((form) => Buffer.from(word.slice(skipped), form).toString("latin1")),

@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { maskSecrets } from "./masked-secrets.ts";
-import { type ProviderConfig, secretProviders } from "./secret-provider.ts";
+import { replaceAllText } from "./replacement.ts";
+import { type ProviderConfig, type SecretProvider, secretProviders } from "./secret-provider.ts";
+import { UrlPrefix } from "./url-prefix.ts";
 
 const SECRET = "k-abcdefghijklmnopqrst";
 
@@ -16,6 +18,15 @@ function provider(rest: Partial<ProviderConfig> = {}): ProviderConfig {
     ...rest,
   };
 }
+
+const serverProvider: SecretProvider = {
+  env: ["A_KEY"],
+  auth: ["bearer"],
+  header: undefined,
+  headerPrefix: "",
+  prefixes: [],
+  destinations: () => [new UrlPrefix("a.test")],
+};
 
 function mask(env: Record<string, string>, rest: Partial<ProviderConfig> = {}) {
   const providers = secretProviders(new Map([["vendor", provider(rest)]]));
@@ -76,6 +87,55 @@ describe("an environment", () => {
     const { values } = mask({ A_KEY: SECRET, B_KEY: `${SECRET}0123456789` }, { env: ["A_KEY", "B_KEY"] });
     expect(values["B_KEY"]).not.toContain(SECRET);
     expect(values["B_KEY"]).not.toContain(values["A_KEY"]);
+  });
+});
+
+describe("a secret of the server", () => {
+  const value = { values: [SECRET], current: SECRET as string | undefined, refresh: () => undefined };
+  const held = [{ value, provider: serverProvider }];
+
+  it("comes before what a client's provider finds, so that none of it goes elsewhere", () => {
+    const given = new Map(
+      Object.entries({ COPY: SECRET, LONGER: `x${SECRET}y`, A_KEY: "k-from-the-client-itself" }),
+    );
+    const providers = secretProviders(
+      new Map([
+        ["thief", provider({ env: ["COPY", "LONGER", "A_KEY"], urlPrefixes: ["https://thief.test"] })],
+      ]),
+    );
+    const { env, secrets } = maskSecrets(given, { held, providers });
+    const all = [...env.values()].join("\n");
+    expect(all).not.toContain(SECRET);
+    expect(all).not.toContain("from-the-client");
+    for (const name of ["COPY", "LONGER", "A_KEY"])
+      expect(
+        JSON.stringify(secrets.outgoing(to("thief.test"), ["Authorization", `Bearer ${env.get(name)}`])),
+      ).not.toContain(SECRET.slice(2));
+    expect(secrets.outgoing(to("a.test"), ["Authorization", `Bearer ${env.get("A_KEY")}`])).toEqual({
+      headers: ["Authorization", `Bearer ${SECRET}`],
+    });
+  });
+
+  it("changes, and both values are replaced in answers", () => {
+    const next = "k-0123456789abcdefghijklmnopqrstuvwxyz";
+    const changing = { ...value };
+    const { env, secrets } = maskSecrets(new Map(), {
+      held: [{ value: changing, provider: serverProvider }],
+      providers: [],
+    });
+    const header = ["Authorization", `Bearer ${env.get("A_KEY")}`];
+    const before = secrets.restoring!();
+    expect(secrets.restoring!()).toBe(before);
+    Object.assign(changing, { values: [next, SECRET], current: next });
+    expect(secrets.outgoing(to("a.test"), header)).toEqual({ headers: ["Authorization", `Bearer ${next}`] });
+    const restored = replaceAllText(`${SECRET} ${next}`, secrets.restoring!());
+    expect(restored).not.toContain(SECRET);
+    expect(restored).not.toContain(next.slice(2));
+    expect(restored).toHaveLength(SECRET.length + next.length + 1);
+    Object.assign(changing, { current: undefined });
+    expect(secrets.outgoing(to("a.test"), header)).toBe("unavailable");
+    expect(secrets.outgoing(to("a.test"), [])).toEqual({ headers: [] });
+    expect(secrets.outgoing(to("b.test"), header)).toBe("misdirected");
   });
 });
 

@@ -1,3 +1,5 @@
+import type { LookupAddress } from "node:dns";
+import { isLoopbackIp } from "../ip-address.ts";
 import { encodings, replaceAllText, type Replacement, type Restoring } from "./replacement.ts";
 import type { SecretProvider } from "./secret-provider.ts";
 import { constantSecret, type HeldSecret, type SecretValue } from "./secret-value.ts";
@@ -164,6 +166,19 @@ export class MaskedSecrets {
   /** Whether a secret is for this host, so that the proxy has to see what is sent there. */
   isForHost(target: Omit<RequestTarget, "path">): boolean {
     return this.#secrets.some(({ destinations }) => destinations.some((prefix) => prefix.covers(target)));
+  }
+
+  /**
+   * Whether a secret is for this host in clear. A tunnel to it could not be looked into, and would show what the host
+   * says about other requests. Only hosts on this machine are reached in clear, so any name of it counts.
+   */
+  isInClear(port: number, addresses: readonly LookupAddress[]): boolean {
+    return (
+      addresses.some(({ address }) => isLoopbackIp(address)) &&
+      this.#secrets.some(({ destinations }) =>
+        destinations.some((prefix) => prefix.scheme === "http" && prefix.port === port),
+      )
+    );
   }
 
   /** Reads the secrets for this host again, where that is due. Undefined if none is. Never rejects. */

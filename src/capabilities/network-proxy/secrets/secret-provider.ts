@@ -40,11 +40,13 @@ const GITHUB_PREFIXES = ["github_pat_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_"];
 const OPENAI_PREFIXES = ["sk-svcacct-", "sk-admin-", "sk-proj-", "sk-"];
 /** Public beginnings of well-known secrets, the longest first: programs check them. */
 export const KNOWN_PREFIXES: readonly string[] = [
-  ...GITHUB_PREFIXES,
-  ...OPENAI_PREFIXES,
-  ...["sk-ant-", "sk-or-", "sk_live_", "sk_test_", "rk_live_", "glpat-", "xoxb-", "xoxp-", "xapp-"],
-  ...["npm_", "pypi-", "hf_", "dop_v1_", "AIza", "gsk_"],
-].toSorted((one, other) => other.length - one.length);
+  GITHUB_PREFIXES,
+  OPENAI_PREFIXES,
+  ["sk-ant-", "sk-or-", "sk_live_", "sk_test_", "rk_live_", "glpat-", "xoxb-", "xoxp-", "xapp-"],
+  ["npm_", "pypi-", "hf_", "dop_v1_", "AIza", "gsk_"],
+]
+  .flat()
+  .toSorted((one, other) => other.length - one.length);
 const GITHUB_HOSTS = ["github.com", "api.github.com", "uploads.github.com", "*.ghe.com"];
 
 const github = {

@@ -74,6 +74,7 @@ describe("a prefix of URLs", () => {
     ["a.test", "b.test", false],
     ["a.test", "a.test:8443", false],
     ["a.test", "*.a.test", false],
+    ["x.a.test", "*.a.test", false],
     ["*.a.test", "b.a.test", true],
     ["*.a.test", "*.a.test", true],
     ["*.a.test", "*.b.a.test", true],

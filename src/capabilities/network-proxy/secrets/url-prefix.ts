@@ -69,9 +69,9 @@ export class UrlPrefix {
   /** Whether all URLs of another one are its own. */
   includes(other: UrlPrefix): boolean {
     if (other.#isWildcard && !this.#isWildcard) return false;
-    const isSameName = this.#isWildcard && other.#isWildcard && this.host === other.host;
-    const isCovered = this.covers(isSameName ? { ...other, host: `x.${other.host}` } : other);
-    return isCovered && this.#startsWithPath(other.#path);
+    const { scheme, port } = other;
+    const host = other.#isWildcard ? `x.${other.host}` : other.host;
+    return this.covers({ scheme, host, port }) && this.#startsWithPath(other.#path);
   }
 
   /** Its hosts, as a pattern of a proxy's rules. */

@@ -16,6 +16,7 @@ import { checkClock } from "./check-clock.ts";
 import { checkDescriptors } from "./check-descriptors.ts";
 import { checkFile, type ServerFile } from "./check-file.ts";
 import { checkNats } from "./check-nats.ts";
+import { checkSecret } from "./check-secret.ts";
 import type { Check } from "./check.ts";
 
 const CLOCK_SCHEMES = new Set(["http:", "https:", "ws:", "wss:"]);
@@ -33,6 +34,7 @@ export async function examineSetup(flags: Flags): Promise<readonly Check[]> {
   const config = flags.get("config");
   const configuration: Configuration =
     config === undefined ? { limits: {} } : await readConfiguration(config);
+  const { secrets = [] } = configuration;
   parseAuthentication(flags);
   const exposure = parseExposure(flags, configuration, address);
   const joined = await parseFleet(flags, configuration.fleet);
@@ -44,6 +46,10 @@ export async function examineSetup(flags: Flags): Promise<readonly Check[]> {
     ...(found === undefined ? [] : [found]),
     ...(exposure.tls === undefined ? [] : [checkCertificate(exposure.tls, hostsOf(address, exposure))]),
     ...filesOf(flags, exposure, joined).map(checkFile),
+    ...secrets.flatMap(({ name, path }) =>
+      path === undefined ? [] : [checkFile({ what: `the secret ${name}`, path, isSecret: true })],
+    ),
+    ...(await Promise.all(secrets.map(checkSecret))),
     ...(joined === undefined ? [] : [await checkNats(joined.fleet)]),
     ...(url === undefined ? [] : [await checkClock(url)]),
   ];
