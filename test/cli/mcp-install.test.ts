@@ -1,4 +1,13 @@
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { parse } from "smol-toml";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -28,9 +37,7 @@ describe("install writes", () => {
     const { status, stdout } = await mcp("install", client, "--project", "--read-only");
     expect({ status, stdout }).toEqual({
       status: 0,
-      stdout: expect.stringContaining(
-        `has the server 'exec-server' in ${at(file)}; start it again to use it\n`,
-      ),
+      stdout: expect.stringContaining(`has the server 'exec-server' in ${realpathSync(at(file))}; restart `),
     });
     expect(JSON.parse(read(file))).toEqual({
       [section]: { "exec-server": expect.objectContaining(started("--root", person.home, "--read-only")) },
@@ -51,6 +58,23 @@ describe("install writes", () => {
       mcp_servers: { two: { command: "z" }, "exec-server": started("--root", at("src"), "--network") },
     });
     expect(statSync(at(".codex/config.toml")).mode & 0o777).toBe(0o640);
+  });
+
+  it("after a byte order mark, and with the line ends of the file", async () => {
+    writeFileSync(at(".mcp.json"), '\ufeff{"mcpServers":{"o":{"command":"x"}},"n":1}\r\n');
+    expect((await mcp("install", "claude-code", "--project")).status).toBe(0);
+    const written = read(".mcp.json");
+    expect(JSON.parse(written.slice(1))).toMatchObject({ mcpServers: { o: { command: "x" } }, n: 1 });
+    expect([written.lastIndexOf("\ufeff"), /[^\r]\n/.test(written)]).toEqual([0, false]);
+  });
+
+  it("nothing through a link that leads nowhere", async () => {
+    symlinkSync("/nonexistent/x", at(".mcp.json"));
+    expect(await mcp("install", "claude-code", "--project")).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining("it is a link to a file that does not exist"),
+    });
+    expect(lstatSync(at(".mcp.json")).isSymbolicLink()).toBe(true);
   });
 
   it("beside comments, and again in the same place", async () => {

@@ -1,8 +1,8 @@
-import { existsSync } from "node:fs";
+import { existsSync, lstatSync, realpathSync } from "node:fs";
 import { resolve } from "node:path";
 import { isatty } from "node:tty";
 import { Argument, type Command } from "commander";
-import { usageFailure } from "../../shared/failure.ts";
+import { Failure, usageFailure } from "../../shared/failure.ts";
 import { readSmallFile } from "../../shared/read-small-file.ts";
 import { replaceFile } from "../../shared/replace-file.ts";
 import { print } from "../../shared/standard-streams.ts";
@@ -68,7 +68,7 @@ export function define(program: Command): void {
   setAction(withTarget(mcp), serve);
   const config = mcp
     .command("config")
-    .description("Print what belongs into the configuration of a client.")
+    .description("Print what belongs in the configuration of a client.")
     .usage("[OPTIONS] CLIENT")
     .addArgument(clientArgument());
   withName(withMcp(config)).addHelpText("after", CONFIG_EXAMPLES);
@@ -122,10 +122,12 @@ async function installServer(clientName: string, flags: ConfigFlags): Promise<vo
   const name = nameOf(flags);
   const { serverEntry, withServer } = await configuring();
   const entry = await serverEntry(flags, project);
+  if (!existsSync(file) && lstatSync(file, { throwIfNoEntry: false }) !== undefined)
+    throw new Failure(`cannot write ${file}: it is a link to a file that does not exist`);
   await replaceFile(file, (path) => withServer(client, readIfThere(path), file, name, entry), {
     keepAccess: true,
   });
-  await print(`${title} has the server '${name}' in ${file}; start it again to use it\n`);
+  await print(`${title} has the server '${name}' in ${realpathSync(file)}; restart ${title} to use it\n`);
 }
 
 function nameOf({ name = DEFAULT_NAME }: ConfigFlags): string {

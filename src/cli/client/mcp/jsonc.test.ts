@@ -28,6 +28,12 @@ it("replaces a value, and nothing else", () => {
   expect(parseJsonc(text).value).toEqual({ a: { x: [1, 2] }, b: 'a"b' });
 });
 
+it("takes nothing but blanks for an indentation, and keeps line ends", () => {
+  expect(put('\ufeff{"a": 1}\r\n', "b", [2])).toBe('\ufeff{"a": 1,\r\n  "b": [\r\n    2\r\n  ]\r\n}\r\n');
+  expect(() => parseJsonc('{"a":\ufeff1}')).toThrow("line 1 is not JSON");
+  expect(() => parseJsonc('{\u00a0"a":1}')).toThrow("line 1 is not JSON");
+});
+
 it.each(["", "{", "[1", '{"a" 1}', "{a: 1}", '{"a": 1} x', '{"a": "\n"}', "{,}", "nul", "[".repeat(200)])(
   "refuses %j",
   (text) => {

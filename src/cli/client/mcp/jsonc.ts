@@ -13,6 +13,8 @@ interface JsoncMember extends JsoncValue {
 }
 
 const MAX_DEPTH = 100;
+/** What JSON allows between values. A byte order mark is only allowed at the start of a file. */
+const BLANKS = " \t\r\n";
 const LITERAL = /[-+.\w]*/y;
 
 /** Parses a whole file. Throws an Error that says on which line it is not such JSON. */
@@ -28,7 +30,8 @@ export function withMember(text: string, object: JsoncValue, key: string, value:
   const own = indentOf(text, object.start);
   const indent =
     first !== undefined && isFirstOnLine(text, first.keyStart) ? indentOf(text, first.keyStart) : `${own}  `;
-  const shown = JSON.stringify(value, undefined, 2).replaceAll("\n", `\n${indent}`);
+  const newline = text.includes("\r\n") ? "\r\n" : "\n";
+  const shown = JSON.stringify(value, undefined, 2).replaceAll("\n", `${newline}${indent}`);
   if (old !== undefined) return text.slice(0, old.start) + shown + text.slice(old.end);
   const last = members.at(-1);
   const at = last?.end ?? object.start + 1;
@@ -39,15 +42,15 @@ export function withMember(text: string, object: JsoncValue, key: string, value:
   const from = hasComma ? at + comma + 1 : at;
   const between = last === undefined || hasComma ? "" : ",";
   const tail = text.slice(from, object.end - 1);
-  const added = `\n${indent}${JSON.stringify(key)}: ${shown}`;
+  const added = `${newline}${indent}${JSON.stringify(key)}: ${shown}`;
   if (tail.trim() === "")
-    return `${text.slice(0, from)}${between}${added}\n${own}${text.slice(object.end - 1)}`;
-  return `${text.slice(0, at)}${between}${text.slice(at, object.end - 1).trimEnd()}${added}\n${own}${text.slice(object.end - 1)}`;
+    return `${text.slice(0, from)}${between}${added}${newline}${own}${text.slice(object.end - 1)}`;
+  return `${text.slice(0, at)}${between}${text.slice(at, object.end - 1).trimEnd()}${added}${newline}${own}${text.slice(object.end - 1)}`;
 }
 
 function indentOf(text: string, at: number): string {
   const line = text.slice(text.lastIndexOf("\n", at - 1) + 1, at);
-  return line.slice(0, line.length - line.trimStart().length);
+  return /^\ufeff?([ \t]*)/.exec(line)?.[1] ?? "";
 }
 
 const isFirstOnLine = (text: string, at: number): boolean =>
@@ -57,7 +60,7 @@ const isFirstOnLine = (text: string, at: number): boolean =>
 function skipBlanks(text: string, from: number): number {
   let at = from;
   for (;;) {
-    while (at < text.length && text[at]!.trim() === "") at += 1;
+    while (at < text.length && BLANKS.includes(text[at]!)) at += 1;
     if (text.startsWith("//", at)) at = endOf(text, "\n", at);
     else if (text.startsWith("/*", at)) at = endOf(text, "*/", at + 2);
     else return at;

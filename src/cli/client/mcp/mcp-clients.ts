@@ -33,7 +33,7 @@ export const MCP_CLIENTS: Readonly<Record<string, McpClientProgram>> = {
     title: "Claude Desktop",
     section: "mcpServers",
     format: "json",
-    byHand: "'mcp config claude-desktop' prints what belongs into its file: Settings, Developer, Edit Config",
+    byHand: "'mcp config claude-desktop' prints what belongs in its file: Settings, Developer, Edit Config",
     entry: (server) => {
       const [variable] = server.variables;
       if (variable !== undefined)

@@ -65,12 +65,13 @@ const parseNames = (text: string, earlier: readonly string[] = []): readonly str
 ];
 
 /** Throws a Failure for options that contradict each other. */
-export function checkFlags({ readOnly, sandbox, network, root = [] }: McpFlags): void {
+export function checkFlags({ readOnly, sandbox, network, tools, root = [] }: McpFlags): void {
   const isOpen = sandbox === "none";
   if (isOpen && readOnly === true)
     throw usageFailure("--read-only needs a sandbox; leave out --sandbox none");
   if (isOpen && network === true)
     throw usageFailure("--sandbox none has a network already; leave out --network");
+  if (tools?.length === 0) throw usageFailure("--tools needs names of tools, such as read_file,search_files");
   if (root.includes("")) throw usageFailure("--root needs a path");
 }
 

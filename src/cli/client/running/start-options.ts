@@ -42,11 +42,21 @@ function withheld({ sandbox }: StartFlags): StartOptions["env"] {
 /** Names that servers do not let processes inherit either. */
 const SECRET = /KEY|SECRET|TOKEN/i;
 
-/** The variables of this shell for commands of a model: without names that look like secrets. */
+/** The same of names that would hide too much from other programs. */
+const PRIVATE = /PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|(?:^|_)(?:PASS|PAT|PW|PWD|SAS|AUTH|COOKIES?)$/i;
+const NOT_PRIVATE = new Set(["PWD", "OLDPWD"]);
+const URL_WITH_PASSWORD = /^[a-z][a-z0-9+.-]{0,30}:\/\/[^/@\s:]{0,1000}:[^/@\s]{1,1000}@/i;
+
+/** The variables of this shell for commands of a model: without those that look like secrets. */
 export function variablesForModels(): [string, string][] {
   return Object.entries(process.env).flatMap(([name, value]) =>
-    value === undefined || SECRET.test(name) ? [] : [[name, value]],
+    value === undefined || isPrivate(name, value) ? [] : [[name, value]],
   );
+}
+
+function isPrivate(name: string, value: string): boolean {
+  if (SECRET.test(name) || (PRIVATE.test(name) && !NOT_PRIVATE.has(name))) return true;
+  return URL_WITH_PASSWORD.test(value);
 }
 
 /** The variables of `--env`, by name. */
