@@ -213,10 +213,10 @@ describe.each([
     const user = await scene.start({ args, options });
     const call = user.call("write_file", { path: "x", content: "x" });
     const refused = await call.then(
-      ({ isError }) => isError,
-      () => true,
+      ({ text }) => text,
+      ({ message }: Error) => message,
     );
-    expect(refused).toBe(true);
+    expect(refused).toMatch(/this client cannot ask them|elicitation/);
     expect(existsSync(at("x"))).toBe(false);
   });
 });
@@ -240,6 +240,29 @@ it("makes HTTP requests if commands have a network", async () => {
   } finally {
     server.close();
   }
+});
+
+it("asks about the whole call, and never about one that is too long to read", async () => {
+  const asked: string[] = [];
+  const user = await scene.start({
+    args: ["--ask", "exec_command"],
+    options: { capabilities: { elicitation: {} } },
+    prepare: (client) =>
+      client.setRequestHandler("elicitation/create", ({ params }) => {
+        asked.push(params.message);
+        return { action: "accept", content: {} };
+      }),
+  });
+  const run = (hiding: string) =>
+    user.call("exec_command", { workdir: scene.root, cmd: `true ${hiding}; touch end`, login: false });
+  expect(await run("x".repeat(4_000))).toMatchObject({
+    isError: true,
+    text: expect.stringMatching(/4\d{3} characters are too many to read; at most 4000/),
+  });
+  expect([asked, existsSync(at("end"))]).toEqual([[], false]);
+  expect(await run(" ".repeat(9_000))).toMatchObject({ isError: false });
+  expect(existsSync(at("end"))).toBe(true);
+  expect(asked).toEqual([expect.stringMatching(/\? \{"cmd":"true\[9001 blanks\]; touch end","workdir":/)]);
 });
 
 describe("what may be changed", () => {
@@ -360,10 +383,38 @@ it("offers only the tools of --tools", async () => {
   });
 });
 
+it("advises only about tools that there are, and starts only with some", async () => {
+  const user = await scene.start({ args: ["--tools", "read_file"] });
+  expect(user.client.getInstructions()).not.toMatch(/wait_for|read_output/);
+  expect(await scene.person.run(["mcp", "--tools", ""])).toMatchObject({
+    status: 2,
+    stderr: expect.stringContaining("--tools needs names of tools"),
+  });
+});
+
+it("says which part of long output can still be read", async () => {
+  const user = await scene.start();
+  const { structured } = await user.call("exec_command", {
+    cmd: "head -c 3000000 /dev/zero | tr '\\0' x",
+    login: false,
+    max_output_tokens: 100,
+  });
+  const { session_id, output_offset } = structured as Record<string, number>;
+  expect(output_offset).toBeGreaterThan(1_900_000);
+  expect(structured["notes"]).toEqual([
+    expect.stringMatching(
+      new RegExp(`offset ${output_offset} returns .*; of the ${output_offset} bytes before that, nothing`),
+    ),
+  ]);
+  const read = await user.call("read_output", { session_id, offset: output_offset });
+  expect(read.structured).toMatchObject({ offset: output_offset });
+});
+
 it("corrects a model's mistakes", async () => {
   const user = await scene.start();
   writeFileSync(at("twice"), "a a");
   writeFileSync(at("binary"), Buffer.from([0xff, 0xfe, 0]));
+  writeFileSync(at("large"), Buffer.alloc(9 * 1024 * 1024, 0x61));
   const mistakes = [
     ["exec_command", { command: "ls" }, 'exec_command: there is no argument "command"; it takes cmd, '],
     ["exec_command", { cmd: "ls", workdir: "none" }, "none"],
@@ -377,6 +428,15 @@ it("corrects a model's mistakes", async () => {
     ["read_file", { path: "binary" }, "is not UTF-8 text; use exec_command"],
     ["edit_file", { path: "twice", old_string: "a", new_string: "b" }, "contains old_string 2 times"],
     ["edit_file", { path: "twice", old_string: "c", new_string: "b" }, "does not contain old_string"],
+    ["exec_command", { argv: ["nope"] }, "exec_command: cannot run nope: No such file or directory"],
+    ["write_file", { path: "/dev/shm/es", content: "x" }, "nothing is kept below /dev in a sandbox"],
+    ["write_file", { path: "half", content: "\ud800" }, "half of a surrogate pair"],
+    ["edit_file", { path: "twice", old_string: "a a", new_string: "\ud800" }, "half of a surrogate pair"],
+    [
+      "edit_file",
+      { path: "large", old_string: "a", new_string: "b" },
+      "use exec_command, for example with sed",
+    ],
     ["search_files", { pattern: "(" }, "search_files: "],
     ["list_directory", { path: "twice" }, "twice"],
   ] as const;
@@ -387,4 +447,27 @@ it("corrects a model's mistakes", async () => {
       text: expect.stringContaining(said),
     });
   }
+});
+
+it("keeps what looks like a secret from commands", async () => {
+  const secrets = {
+    PGPASSWORD: "s",
+    DB_PASS: "s",
+    CREDENTIALS: "s",
+    SSH_PASSPHRASE: "s",
+    GH_PAT: "s",
+    NPM_AUTH: "s",
+    COOKIE: "s",
+    MY_TOKEN: "s",
+    DATABASE_URL: "postgres://user:s@host/db",
+  };
+  const others = { MY_PATH: "p", MY_COMPASS: "c", MY_URL: "https://host/a:b@c" };
+  const user = await scene.start({ env: { ...secrets, ...others } });
+  const { structured } = await user.call("exec_command", { argv: ["env"] });
+  const names = String(structured["output"])
+    .split("\n")
+    .map((line) => line.split("=", 1)[0] ?? "");
+  expect(names.filter((name) => name in secrets)).toEqual([]);
+  expect(Object.keys(others).filter((name) => !names.includes(name))).toEqual([]);
+  expect(names).toContain("PWD");
 });

@@ -11,8 +11,11 @@ import { pathOfServer } from "../../client/tools/working-directory.ts";
 import { sandboxContext } from "../../protocol/sandbox-options.ts";
 import type { SandboxContext } from "../../protocol/sandbox.ts";
 
-/** `none` lets tools do whatever the server may. */
-export type Confinement = "workspace-write" | "read-only" | "none";
+/**
+ * `none` lets tools do whatever the server may. With `files`, the server lets this client reach files below the roots,
+ * and nothing else.
+ */
+export type Confinement = "workspace-write" | "read-only" | "files" | "none";
 
 /** What tools may change, and where they work. */
 export interface WorkspaceOptions {
@@ -70,6 +73,7 @@ export class Workspace {
   get description(): string {
     const { confinement, network, secrets = [] } = this.#options;
     if (confinement === "none") return "There is no sandbox: commands may do whatever the server's user may.";
+    if (confinement === "files") return `Only files below ${this.#shownRoots} are within reach.`;
     const hasNone = this.#writable?.length === 0;
     const reason = hasNone ? ", because the directories that your client works on lie outside of --root" : "";
     const changes =
@@ -133,7 +137,7 @@ export class Workspace {
 
   #sandbox(host: Host, writable: readonly string[], cwd: string): SandboxContext | undefined {
     const { confinement, network } = this.#options;
-    if (confinement === "none") return undefined;
+    if (confinement === "none" || confinement === "files") return undefined;
     const preset = writable.length === 0 ? "read-only" : confinement;
     const context = contextFor(host, preset, cwd);
     return withNetwork({ ...context, workspaceRoots: writable.map(uriFromPath) }, network);

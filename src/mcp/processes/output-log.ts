@@ -2,16 +2,38 @@ import { joinBytes } from "../../base/join-bytes.ts";
 
 const BLOCK_BYTES = 16 * 1024;
 const MAX_BYTES = 1024 * 1024;
+/** What each process keeps in any case. */
+const MIN_BLOCKS = 2;
+
+/** Memory for the output of many processes. When it is used up, each keeps only a little of its own. */
+export class OutputBudget {
+  readonly #maxBytes: number;
+  #bytes = 0;
+
+  constructor(maxBytes: number = Number.POSITIVE_INFINITY) {
+    this.#maxBytes = maxBytes;
+  }
+
+  get isUsedUp(): boolean {
+    return this.#bytes >= this.#maxBytes;
+  }
+
+  count(bytes: number): void {
+    this.#bytes += bytes;
+  }
+}
 
 /** The newest output of a process, by its position in all of it. */
 export class OutputLog {
+  readonly #budget: OutputBudget;
   readonly #maxBytes: number;
   /** Full, except for the last one. */
   readonly #blocks: Uint8Array[] = [];
   #lastLength = 0;
   #end = 0;
 
-  constructor(maxBytes: number = MAX_BYTES) {
+  constructor(budget = new OutputBudget(), maxBytes: number = MAX_BYTES) {
+    this.#budget = budget;
     this.#maxBytes = maxBytes;
   }
 
@@ -30,7 +52,9 @@ export class OutputLog {
   push(bytes: Uint8Array): void {
     for (let from = 0; from < bytes.length; ) {
       if (this.#blocks.length === 0 || this.#lastLength === BLOCK_BYTES) {
+        while (this.#budget.isUsedUp && this.#blocks.length >= MIN_BLOCKS) this.#drop();
         this.#blocks.push(new Uint8Array(BLOCK_BYTES));
+        this.#budget.count(BLOCK_BYTES);
         this.#lastLength = 0;
       }
       const piece = bytes.subarray(from, from + BLOCK_BYTES - this.#lastLength);
@@ -38,8 +62,18 @@ export class OutputLog {
       this.#lastLength += piece.length;
       this.#end += piece.length;
       from += piece.length;
-      if (this.#end - this.start > this.#maxBytes) this.#blocks.shift();
+      if (this.#end - this.start > this.#maxBytes) this.#drop();
     }
+  }
+
+  /** Forgets all of it. */
+  clear(): void {
+    while (this.#blocks.length > 0) this.#drop();
+  }
+
+  #drop(): void {
+    this.#blocks.shift();
+    this.#budget.count(-BLOCK_BYTES);
   }
 
   /** At most `length` bytes from a position on, or from the oldest that are kept. */

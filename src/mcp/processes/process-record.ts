@@ -2,7 +2,7 @@ import { createDeferred } from "../../base/deferred.ts";
 import type { ExecToolEvent } from "../../client/tools/events.ts";
 import type { ToolStream } from "../../client/tools/tool-host.ts";
 import { CharacterJoiner } from "../../client/process/utf8-boundary.ts";
-import { OutputLog } from "./output-log.ts";
+import { type OutputBudget, OutputLog } from "./output-log.ts";
 
 type Begin = Extract<ExecToolEvent, { readonly type: "begin" }>;
 
@@ -14,7 +14,7 @@ export class ProcessRecord {
   readonly sessionId: number;
   readonly processId: string;
   readonly cwd: string | undefined;
-  readonly log = new OutputLog();
+  readonly log: OutputLog;
   readonly #startedAt = performance.now();
   readonly #joiners = new Map<ToolStream, CharacterJoiner>();
   readonly #listeners = new Set<() => void>();
@@ -31,7 +31,8 @@ export class ProcessRecord {
   reportedTo = 0;
   #endedAt: number | undefined;
 
-  constructor({ sessionId, processId, cwd }: Begin) {
+  constructor({ sessionId, processId, cwd }: Begin, budget: OutputBudget) {
+    this.log = new OutputLog(budget);
     this.sessionId = sessionId;
     this.processId = processId;
     this.cwd = cwd;

@@ -13,7 +13,7 @@ let place: Place;
 beforeEach(() => {
   vi.useFakeTimers();
   host = new FakeHost();
-  processes = new Processes({ env: { LANG: "C" } });
+  processes = new Processes({ env: { LANG: "C" }, maxRunning: 32 });
   place = { host, cwd: "/srv/app", sandbox: { marked: 1 } } as unknown as Place;
 });
 afterEach(() => {

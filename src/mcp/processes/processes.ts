@@ -6,19 +6,21 @@ import type { ExecSessionSummary, ExecTools, ExecToolsOptions } from "../../clie
 import type { ExecToolResult } from "../../client/tools/tool-result.ts";
 import { resolveWorkdir } from "../../client/tools/working-directory.ts";
 import type { Place } from "../machine/workspace.ts";
+import { OutputBudget } from "./output-log.ts";
 import { PlacedHost } from "./placed-host.ts";
 import { ProcessRecord } from "./process-record.ts";
 
-/** Processes that run, or whose end has not been reported. */
-const MAX_RUNNING = 32;
 /** Ended processes whose output can still be read. */
 const MAX_ENDED = 32;
 const KILL_WAIT_MS = 5_000;
 
-/** What all commands get. */
 export interface ProcessesOptions {
-  readonly env: Readonly<Record<string, string>>;
+  readonly env?: Readonly<Record<string, string>>;
   readonly secrets?: ExecToolsOptions["secrets"] | undefined;
+  /** How many run at a time, or have ended without a report. */
+  readonly maxRunning: number;
+  /** Memory that they share with those of others. Default: each has its own. */
+  readonly budget?: OutputBudget | undefined;
 }
 
 /** A process as a call reports it. */
@@ -34,6 +36,7 @@ export interface Reported {
  * lost for good, so that a number never means another process.
  */
 export class Processes implements AsyncDisposable {
+  readonly #budget: OutputBudget;
   readonly #tools: ExecTools;
   readonly #host = new PlacedHost();
   readonly #records = new Map<number, ProcessRecord>();
@@ -41,12 +44,10 @@ export class Processes implements AsyncDisposable {
   readonly #starting = new Map<string, (record: ProcessRecord) => void>();
   #lastCall = 0;
 
-  constructor({ env, secrets }: ProcessesOptions) {
-    this.#tools = createExecTools(this.#host, {
-      env,
-      maxSessions: MAX_RUNNING,
-      ...(secrets === undefined ? {} : { secrets }),
-    });
+  constructor({ env = {}, secrets, maxRunning, budget = new OutputBudget() }: ProcessesOptions) {
+    this.#budget = budget;
+    const more = secrets === undefined ? {} : { secrets };
+    this.#tools = createExecTools(this.#host, { env, maxSessions: maxRunning, ...more });
     this.#tools.onEvent((event) => this.#receive(event));
   }
 
@@ -115,6 +116,8 @@ export class Processes implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#tools.close();
+    for (const { log } of this.#records.values()) log.clear();
+    this.#records.clear();
   }
 
   #summary({ sessionId }: ProcessRecord): ExecSessionSummary | undefined {
@@ -123,7 +126,7 @@ export class Processes implements AsyncDisposable {
 
   #receive(event: ExecToolEvent): void {
     if (event.type === "begin") {
-      const record = new ProcessRecord(event);
+      const record = new ProcessRecord(event, this.#budget);
       this.#records.set(record.sessionId, record);
       this.#byCall.set(event.callId, record);
       this.#starting.get(event.callId)?.(record);
@@ -149,7 +152,9 @@ export class Processes implements AsyncDisposable {
   #forgetOld(): void {
     const known = new Set(this.#tools.list().map(({ sessionId }) => sessionId));
     const old = this.all.filter(({ isRunning, sessionId }) => !isRunning && !known.has(sessionId));
-    for (const { sessionId } of old.slice(0, Math.max(0, old.length - MAX_ENDED)))
+    for (const { sessionId, log } of old.slice(0, Math.max(0, old.length - MAX_ENDED))) {
+      log.clear();
       this.#records.delete(sessionId);
+    }
   }
 }

@@ -1,5 +1,7 @@
+import { posix } from "node:path";
 import { ExecError, UsageError } from "../../base/errors.ts";
 import { shorten } from "../../base/shorten.ts";
+import { isWellFormed } from "../../base/system-text.ts";
 import { FileError, ifPresent } from "../../client/files/file-error.ts";
 import type { Files } from "../../client/files/files.ts";
 import { checkArguments } from "../../client/tools/arguments.ts";
@@ -64,8 +66,10 @@ export function changingTools({ enter, sandboxRule }: Surroundings): readonly Mc
       },
       call: async (args, { signal }) => {
         const requested = checkArguments(writeDefinition, args) as { path: string; content: string };
-        const { files, cwd } = await enter(signal);
+        const { files, cwd, sandbox } = await enter(signal);
         const file = absolutePath("write_file", requested.path, cwd);
+        checkText("write_file", "content", requested.content);
+        checkKept("write_file", file, sandbox !== undefined);
         const bytes = Buffer.byteLength(requested.content);
         const created = await explained(sandboxRule, async () => {
           const before = await ifPresent(files.stat(file, { signal }));
@@ -99,8 +103,10 @@ export function changingTools({ enter, sandboxRule }: Surroundings): readonly Mc
       },
       call: async (args, { signal }) => {
         const requested = checkArguments(editDefinition, args) as unknown as EditArguments;
-        const { files, cwd } = await enter(signal);
+        const { files, cwd, sandbox } = await enter(signal);
         const file = absolutePath("edit_file", requested.path, cwd);
+        checkText("edit_file", "new_string", requested.new_string);
+        checkKept("edit_file", file, sandbox !== undefined);
         const text = await readText(files, file, signal);
         const replacements = replacementsIn(text, file, requested);
         await explained(sandboxRule, () => files.write(file, replaced(text, replacements), { signal }));
@@ -125,7 +131,24 @@ interface EditArguments {
 
 const directoryOf = (file: string): string => file.slice(0, Math.max(1, file.lastIndexOf("/")));
 
+/** Throws a UsageError for text that a file would not hold as it is. */
+function checkText(tool: string, argument: string, text: string): void {
+  if (!isWellFormed(text))
+    throw new UsageError(`${tool}: ${argument} contains half of a surrogate pair, which UTF-8 cannot hold`);
+}
+
+/** Throws a UsageError for a file that would be gone after the call: each sandbox has a /dev of its own. */
+function checkKept(tool: string, file: string, isConfined: boolean): void {
+  if (isConfined && /^\/dev(?:\/|$)/.test(posix.normalize(file)))
+    throw new UsageError(`${tool}: nothing is kept below /dev in a sandbox; write ${file} elsewhere`);
+}
+
 async function readText(files: Files, file: string, signal: AbortSignal): Promise<string> {
+  const { size } = await files.stat(file, { signal });
+  if (size > MAX_FILE_BYTES)
+    throw new UsageError(
+      `edit_file: ${file} is larger than ${MAX_FILE_BYTES} bytes; use exec_command, for example with sed`,
+    );
   const bytes = await files.read(file, { maxBytes: MAX_FILE_BYTES, signal });
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);

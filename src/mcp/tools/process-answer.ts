@@ -1,4 +1,5 @@
 import { defined } from "../../base/defined.ts";
+import { ExecError } from "../../base/errors.ts";
 import { toText } from "../../client/tools/tool-result.ts";
 import type { Reported } from "../processes/processes.ts";
 import type { ProcessRecord } from "../processes/process-record.ts";
@@ -36,7 +37,8 @@ export const processSchema: OutputSchema = {
     omitted_tokens: { type: "integer", description: "How much of it was left out, in the middle." },
     output_offset: {
       type: "integer",
-      description: "If something was left out: where this output begins, for read_output.",
+      description:
+        "If something was left out: where this output begins, or what is kept of it, for read_output.",
     },
     failure: { type: "string", description: "Why nothing more will be known about the process." },
     notes: NOTES,
@@ -46,15 +48,16 @@ export const processSchema: OutputSchema = {
 
 /** `sandbox` explains what the sandbox allows, for a command that it stopped. */
 export function processAnswer({ record, result, outputOffset }: Reported, sandbox: string): ToolAnswer {
-  const { sessionId } = record;
+  const { sessionId, log } = record;
   const running = result.session_id !== undefined;
   const isCut = result.omitted_tokens > 0;
   const notes = result.notes.map((note) =>
     note.startsWith("The sandbox blocked") ? `${note} ${sandbox}` : note,
   );
+  const from = Math.max(outputOffset, log.start);
   if (isCut)
     notes.push(
-      `read_output with session_id ${sessionId} and offset ${outputOffset} returns what was left out of this output.`,
+      `read_output with session_id ${sessionId} and offset ${from} returns what was left out of this output${from > outputOffset ? `; of the ${from - outputOffset} bytes before that, nothing is kept` : ""}.`,
     );
   return {
     text: toText({ ...result, notes }),
@@ -66,11 +69,24 @@ export function processAnswer({ record, result, outputOffset }: Reported, sandbo
       wall_time_seconds: Math.round(result.wall_time_seconds * 1000) / 1000,
       original_token_count: result.original_token_count,
       omitted_tokens: result.omitted_tokens,
-      output_offset: isCut ? outputOffset : undefined,
+      output_offset: isCut ? from : undefined,
       failure: result.failure,
       notes: notes.length === 0 ? undefined : notes,
     }),
   };
+}
+
+/** How the first program in a sandbox says that the program of a command cannot be run. */
+const CANNOT_RUN = "exec-server sandbox: cannot run ";
+const ERROR_NUMBER = / \(os error \d{1,3}\)\n?$/;
+const STAGE_FAILED = 101;
+
+/** Throws an ExecError for a command whose program could not be run in its sandbox, as it is without one. */
+export function checkProgram({ result }: Reported): void {
+  const { output, exit_code } = result;
+  if (exit_code !== STAGE_FAILED || !output.startsWith(CANNOT_RUN) || !ERROR_NUMBER.test(output)) return;
+  const why = output.slice(CANNOT_RUN.length).replace(ERROR_NUMBER, "");
+  throw new ExecError("NOT_FOUND", `exec_command: cannot run ${why}`);
 }
 
 export const listSchema: OutputSchema = {

@@ -7,7 +7,7 @@ import { cutEnd, cutStart } from "../../client/process/utf8-boundary.ts";
 import type { Place } from "../machine/workspace.ts";
 import type { ProcessRecord } from "../processes/process-record.ts";
 import type { Processes } from "../processes/processes.ts";
-import { describeProcess, listSchema, processAnswer, processSchema } from "./process-answer.ts";
+import { checkProgram, describeProcess, listSchema, processAnswer, processSchema } from "./process-answer.ts";
 import { type McpTool, type ToolCall, toolDefinition } from "./tool.ts";
 
 const OUTPUT_TOKENS = 10_000;
@@ -44,6 +44,7 @@ export function processTools({ processes, enter, sandboxRule }: Surroundings): r
           record.tty = requested.tty ?? false;
           call.report = () => record.lastLine;
         });
+        checkProgram(reported);
         return processAnswer(reported, sandboxRule());
       },
     },
