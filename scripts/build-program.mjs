@@ -65,8 +65,18 @@ function bundleFiles(entryPoint, options = {}) {
   });
 }
 
+/** A server loads this file only if it serves the Model Context Protocol, whose tools are a client of it. */
+const MCP_FILE = "mcp-http.js";
+const lateMcp = {
+  name: "late-mcp",
+  setup: ({ onResolve }) =>
+    onResolve({ filter: /\/mcp\/serve-http\.ts$/, namespace: "file" }, ({ kind }) =>
+      kind === "dynamic-import" ? { path: `./${MCP_FILE}`, external: true } : undefined,
+    ),
+};
+
 /** A native library cannot be part of a bundle. */
-const withParts = { external: ["koffi"], plugins: [onlyEnglish, lateModules, lateParts] };
+const withParts = { external: ["koffi"], plugins: [onlyEnglish, lateModules, lateParts, lateMcp] };
 
 /** dist/cli.js: its text, and what esbuild says of its inputs. */
 export const buildLauncher = () =>
@@ -120,6 +130,9 @@ export const buildUserServer = (version) =>
 
 /** dist/spool-thread.js, likewise. */
 export const buildSpoolThread = () => bundle("src/cli/launcher/spool-thread.ts");
+
+/** dist/mcp-http.js, likewise. */
+export const buildMcpHttp = (version) => bundle("src/mcp/serve-http.ts", programOptions(version));
 
 /** dist/client.js, likewise. */
 export const buildClient = (version) => bundle("src/cli/client/main.ts", programOptions(version));

@@ -8,6 +8,7 @@ import {
   buildClient,
   buildSandboxHelper,
   buildLauncher,
+  buildMcpHttp,
   buildProgram,
   buildReceiver,
   buildSpoolThread,
@@ -32,6 +33,7 @@ const programs = {
   "dist/user-server.js": await buildUserServer(version),
   "dist/spool-thread.js": await buildSpoolThread(),
   "dist/program.js": await buildProgram(version),
+  "dist/mcp-http.js": await buildMcpHttp(version),
   "dist/client.js": await buildClient(version),
 };
 const isSame = ([path, { text }]) => existsSync(path) && readFileSync(path, "utf8") === text;

@@ -69,6 +69,9 @@ const ALLOWED = {
     "client/link/connectors.ts",
     "client/link/handshake.ts",
     "client/tcp/tcp-stream.ts",
+    // Each session of an MCP client is a client of the server in which it is.
+    "mcp/serve-http.ts",
+    "mcp/tool-options.ts",
     "node:*",
     "jose",
     "prom-client",

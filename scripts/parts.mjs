@@ -7,7 +7,15 @@ const LATE_PARTS = {
   ajv: ["ajv", "ajv/dist/2019.js", "ajv/dist/2020.js"],
   jose: ["jose"],
   mcp: {
-    "@modelcontextprotocol/server": ["Server", "inputRequired", "inputResponse", "parseJSONRPCMessage"],
+    "@modelcontextprotocol/server": [
+      "Server",
+      "WebStandardStreamableHTTPServerTransport",
+      "createMcpHandler",
+      "inputRequired",
+      "inputResponse",
+      "isLegacyRequest",
+      "parseJSONRPCMessage",
+    ],
     "@modelcontextprotocol/server/stdio": ["serveStdio"],
   },
   "ml-kem": ["@noble/post-quantum/ml-kem.js"],

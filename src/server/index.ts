@@ -37,6 +37,7 @@ export type {
   RequestHooks,
 } from "./settings/observer.ts";
 export type { FleetOptions } from "./serve/join-fleet.ts";
+export type { McpToolOptions } from "./serve/mcp-endpoint.ts";
 export type { RelayOptions } from "./serve/join-relay.ts";
 export { type ListenAddress, parseListenUrl } from "./serve/listen-address.ts";
 export type { ListeningServer } from "./serve/listening-server.ts";

@@ -1,20 +1,24 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { Client, type ClientOptions } from "@modelcontextprotocol/client";
+import { Client, type ClientOptions, type Transport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { SERVER_PATH } from "../conformance/server-process.ts";
 import { builtCli } from "../fault/server-under-test.ts";
 import { Person } from "./person.ts";
 
-/** How a client starts and meets the program. */
-export interface McpStart {
+/** How a client meets its server. */
+export interface McpMeeting {
+  readonly options?: ClientOptions;
+  /** Called before it connects. */
+  readonly prepare?: (client: Client) => void;
+}
+
+/** The same, and how it starts it. */
+export interface McpStart extends McpMeeting {
   /** Arguments of `exec-server mcp`. */
   readonly args?: readonly string[];
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
-  readonly options?: ClientOptions;
-  /** Called before it connects. */
-  readonly prepare?: (client: Client) => void;
 }
 
 /** What a tool has answered. */
@@ -25,12 +29,12 @@ export interface Answer {
   readonly content: readonly { readonly type: string }[];
 }
 
-/** A client of the Model Context Protocol that has started `exec-server mcp`. */
+/** A client of the Model Context Protocol. */
 export class McpUser implements AsyncDisposable {
   readonly client: Client;
-  readonly transport: StdioClientTransport;
 
-  static async start(person: Person, { args = [], cwd, env, options, prepare }: McpStart): Promise<McpUser> {
+  /** Starts `exec-server mcp`. */
+  static async start(person: Person, { args = [], cwd, env, ...meeting }: McpStart): Promise<McpUser> {
     const transport = new StdioClientTransport({
       command: process.execPath,
       args: [builtCli, "mcp", ...args],
@@ -38,15 +42,18 @@ export class McpUser implements AsyncDisposable {
       stderr: "pipe",
       cwd: cwd ?? person.home,
     });
+    return await McpUser.connect(transport, meeting);
+  }
+
+  static async connect(transport: Transport, { options, prepare }: McpMeeting): Promise<McpUser> {
     const client = new Client({ name: "test", version: "1" }, options);
     prepare?.(client);
     await client.connect(transport);
-    return new McpUser(client, transport);
+    return new McpUser(client);
   }
 
-  private constructor(client: Client, transport: StdioClientTransport) {
+  private constructor(client: Client) {
     this.client = client;
-    this.transport = transport;
   }
 
   async call(

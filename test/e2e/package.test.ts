@@ -59,6 +59,7 @@ test("holds the built library, the program, docs and examples, and nothing that 
     "dist/sandbox-helper.js",
     "dist/spool-thread.js",
     "dist/user-server.js",
+    "dist/mcp-http.js",
     "dist/lib/client/index.js",
     "dist/lib/client/browser.d.ts",
     "dist/licenses.txt",

@@ -8,7 +8,7 @@ import {
   type Refuse,
   RIGHTS_KEYS,
 } from "../../server/access/read-rights.ts";
-import type { AuditOptions } from "../../server/index.ts";
+import type { AuditOptions, McpToolOptions } from "../../server/index.ts";
 import { LIMIT_NAMES, limitFault, limitKey, type ServerLimits } from "../../server/settings/limits.ts";
 import type { RightsOptions } from "../../server/settings/rights-options.ts";
 import type { SecretOptions } from "../../server/settings/secret-options.ts";
@@ -18,6 +18,7 @@ import { readAudit } from "./audit-flags.ts";
 import { type Exposure, readOrigins, readPublicUrls, readTls } from "./exposure-flags.ts";
 import { type ConfiguredFleet, readFleet } from "./fleet-flags.ts";
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from "./log.ts";
+import { readMcp } from "./mcp-flags.ts";
 import { readSecrets } from "./read-secrets.ts";
 import { readTomlFile } from "./toml-file.ts";
 
@@ -37,6 +38,8 @@ export interface Configuration extends Exposure {
   readonly console?: boolean;
   /** Whether `/metrics` is answered. */
   readonly metrics?: boolean;
+  /** What MCP clients may do, if they are served. */
+  readonly mcp?: McpToolOptions | false;
   readonly logLevel?: LogLevel;
   readonly logFormat?: LogFormat;
   /** The fleet that it joins. */
@@ -63,6 +66,7 @@ const READERS: {
   durable: { durable: readDirectory },
   console: { console: switchReader("console") },
   metrics: { metrics: switchReader("metrics") },
+  mcp: { mcp: readMcp },
   log_level: { logLevel: choiceReader("log_level", LOG_LEVELS) },
   log_format: { logFormat: choiceReader("log_format", LOG_FORMATS) },
   fleet: { fleet: readFleetTable },
@@ -84,12 +88,13 @@ export async function readConfiguration(path: string): Promise<Configuration> {
     Object.entries(READERS[key]!).map(([name, read]) => [name, read(value, refuse)] as const),
   );
   const configuration: Configuration = { limits: {}, ...Object.fromEntries(values) };
-  const { tls, audit, fleet, durable } = configuration;
+  const { tls, audit, fleet, durable, mcp } = configuration;
   return {
     ...configuration,
     ...defined({
       tls: tls && pathsFrom(path, tls, ["cert", "key", "clientCa"]),
       audit: audit && pathsFrom(path, audit, ["file"]),
+      mcp: mcp && { ...mcp, ...defined({ roots: mcp.roots?.map((root) => resolve(dirname(path), root)) }) },
       durable: durable === undefined ? undefined : resolve(dirname(path), durable),
       fleet: fleet && resolveFleetPaths(fleet, path),
     }),

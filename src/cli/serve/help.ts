@@ -76,6 +76,14 @@ Options:
       --audit-failure <MODE>         What to do while it cannot be written: refuse what would have to be
                                      recorded, or continue [default: refuse]
       --metrics                      Answer GET /metrics, in the OpenMetrics format, for anyone who may connect
+      --mcp                          Serve MCP clients such as Claude Code over HTTP at /mcp, with the rights of
+                                     their tokens; needs --ws-auth
+      --mcp-root <PATH>              Directory that they may change [default: the working directory]; repeatable
+      --mcp-sandbox <NAME>           Confine their commands: workspace-write, read-only or none
+                                     [default: workspace-write]
+      --mcp-network                  Give their commands a network, and offer http_request
+      --mcp-tools <NAMES>            Offer only these tools, such as read_file,search_files
+      --mcp-ask <NAMES>              Have the client ask its user before each call of these tools
       --no-console                   Do not serve the web console, to which a link is printed on stderr if the
                                      address is ws:// or wss://
       --exit-when-idle <DURATION>    End when for that long (90s, 10m, 2h) there was no connection, no session

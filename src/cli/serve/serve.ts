@@ -29,6 +29,7 @@ import { type Flags, parseFlags } from "./flags.ts";
 import { parseFleet } from "./fleet-flags.ts";
 import { parseLimitFlags } from "./limit-flags.ts";
 import { parseLog } from "./log.ts";
+import { parseMcp } from "./mcp-flags.ts";
 import { parseRemote } from "./remote-flags.ts";
 import { refuseDebugger } from "./refuse-debugger.ts";
 import { REFUSED_FLAGS, SERVER_FLAGS } from "./server-flags.ts";
@@ -110,6 +111,7 @@ async function parseOptions(args: readonly string[]) {
     throw new Failure(
       `refusing to listen on \`${url}\` without authentication: anyone who reaches it could run commands here; set --ws-auth, or --insecure-no-auth to do so anyway`,
     );
+  const mcp = parseMcp(flags, configuration.mcp, address, loadAuthentication !== undefined);
   const joined = await parseFleet(flags, configuration.fleet);
   if (openRemote !== undefined && address.kind === "stdio")
     throw usageFailure("'--remote <URL>' cannot be used with stdio, where the server ends with its client");
@@ -156,6 +158,7 @@ async function parseOptions(args: readonly string[]) {
       runAs: flags.get("run-as") ?? configuration.runAs,
       durable,
       audit,
+      mcp,
       fleet: joined?.fleet,
       remote: openRemote === undefined ? undefined : (remote ?? "ended"),
     }),

@@ -4,6 +4,7 @@ import { EXPOSURE_FLAGS, EXPOSURE_SWITCHES, REPEATABLE_EXPOSURE_FLAGS } from "./
 import { FLEET_FLAGS, REPEATABLE_FLEET_FLAGS } from "./fleet-flags.ts";
 import { LIMIT_FLAGS } from "./limit-flags.ts";
 import { LOG_FLAGS } from "./log.ts";
+import { MCP_FLAGS, MCP_SWITCHES, REPEATABLE_MCP_FLAGS } from "./mcp-flags.ts";
 import { REMOTE_SERVER_FLAGS, REMOTE_SERVER_SWITCHES } from "./remote-flags.ts";
 
 /** Codex flags that change what is served. Ignoring one silently would mislead the caller. */
@@ -20,6 +21,7 @@ export const SERVER_FLAGS = {
     "run-as": "USER",
     durable: "DIR",
     ...EXPOSURE_FLAGS,
+    ...MCP_FLAGS,
     ...FLEET_FLAGS,
     ...REMOTE_SERVER_FLAGS,
     ...AUTHENTICATION_FLAGS,
@@ -35,7 +37,8 @@ export const SERVER_FLAGS = {
     "metrics",
     "no-console",
     ...EXPOSURE_SWITCHES,
+    ...MCP_SWITCHES,
     ...REMOTE_SERVER_SWITCHES,
   ],
-  repeatable: [...REPEATABLE_EXPOSURE_FLAGS, ...REPEATABLE_FLEET_FLAGS],
+  repeatable: [...REPEATABLE_EXPOSURE_FLAGS, ...REPEATABLE_MCP_FLAGS, ...REPEATABLE_FLEET_FLAGS],
 };

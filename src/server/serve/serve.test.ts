@@ -59,6 +59,9 @@ describe("a server that cannot start leaves nothing open", () => {
       /in use/,
       () => ({ listen: `ws://127.0.0.1:${port()}`, metrics: true }),
     ],
+    ["MCP has no authentication", /mcp needs auth/, () => ({ authentication: undefined, mcp: true })],
+    ["a root of MCP is relative", /absolute path, not 'src'/, () => ({ mcp: { roots: ["src"] } })],
+    ["a tool of MCP is unknown", /no tool 'nope'/, () => ({ mcp: { tools: ["nope"] } })],
   ])("when %s", async (_, reason, options) => {
     await expect(serve({ authentication: table()!, ...options() })).rejects.toThrow(reason);
     expect(await timersLeft()).toBe(0);

@@ -16,6 +16,7 @@ import { resolveRunAs } from "../access/run-as.ts";
 import { RefusalLog } from "../access/refusal-log.ts";
 import { rightsContext } from "../access/rights-context.ts";
 import { formatListenUrl, isExposed, type ListenAddress, parseListenUrl } from "./listen-address.ts";
+import { type McpToolOptions, mcpEndpoint } from "./mcp-endpoint.ts";
 import { metricsPage } from "./metrics-page.ts";
 import type { FleetOptions, JoinedFleet } from "./join-fleet.ts";
 import type { RelayOptions } from "./join-relay.ts";
@@ -39,6 +40,10 @@ export interface ServeOptions extends ServerOptions, AdmissionPolicy {
   readonly tls?: ServerTls | undefined;
   /** Answers `/metrics`, for anyone who may connect. Default: false. */
   readonly metrics?: boolean;
+  /**
+   * Serves the Model Context Protocol at `/mcp`, for clients with a token: it needs `authentication`. Default: false.
+   */
+  readonly mcp?: boolean | McpToolOptions | undefined;
   /**
    * Serves the web console at `/`, if it listens on TCP. Browsers get in with a link that `consoleLink` makes, or with a
    * token if `authentication` is set. Default: false.
@@ -89,6 +94,12 @@ export async function serve(options: ServeOptions = {}): Promise<ListeningServer
     throw new UsageError(
       "refusing to join a fleet without authentication: anyone who reaches NATS could run commands here; set authentication, or insecureNoAuth to do so anyway",
     );
+  if (options.mcp && authentication === undefined)
+    throw new UsageError(
+      "mcp needs authentication, on every address: MCP clients show who they are with a token",
+    );
+  if (options.mcp && !("port" in address || "path" in address))
+    throw new UsageError("mcp needs an address to listen on");
   if (address.kind === "stdio") {
     if (authentication !== undefined || options.fleet !== undefined || options.relay !== undefined)
       throw new UsageError(
@@ -140,12 +151,14 @@ export async function serve(options: ServeOptions = {}): Promise<ListeningServer
   let joinedFleet: JoinedFleet | undefined;
   let executor: RelayExecutor | undefined;
   let listener: WebSocketListener | undefined;
+  let mcp: Awaited<ReturnType<typeof mcpEndpoint>> | undefined;
   let unwatch: (() => void) | undefined;
   const stop = async (): Promise<void> => {
     unwatch?.();
     authenticator?.close();
     console?.guests?.close();
-    await Promise.all([listener?.close(), server?.close()]);
+    const unserved = [listener?.close(), mcp?.close()];
+    await Promise.all([...unserved, server?.close()]);
     executor?.close();
     await joinedFleet?.leave();
     release?.();
@@ -178,6 +191,8 @@ export async function serve(options: ServeOptions = {}): Promise<ListeningServer
       const keepsTrying = address.kind !== "none" || options.fleet !== undefined;
       executor = await joinRelay(opened, options.relay, { ...options, keepsTrying });
     }
+    if (options.mcp)
+      mcp = await mcpEndpoint(opened, options.mcp === true ? {} : options.mcp, { ...options, logger });
     const log = new RefusalLog(logger);
     const localPreset = options.local?.preset ?? "full";
     listener =
@@ -191,6 +206,7 @@ export async function serve(options: ServeOptions = {}): Promise<ListeningServer
             ...(metrics === undefined
               ? {}
               : { pages: new Map([["/metrics", await metricsPage(metrics, opened, localPreset)]]) }),
+            ...(mcp === undefined ? {} : { endpoints: new Map([["/mcp", mcp]]) }),
             ...admissionFor(opened, options, {
               authenticator,
               requiresCertificate: tls?.clientCa !== undefined,

@@ -28,6 +28,8 @@ describe("resolveLimits", () => {
       maxListeners: 256,
       detachedSessionTtlMs: 80_000,
       exitedProcessRetentionMs: 80_000,
+      maxMcpSessions: 256,
+      mcpSessionIdleMs: 1_800_000,
       maxKeptProcesses: 256,
       keptProcessRetentionMs: 86_400_000,
       drainTimeoutMs: 0,

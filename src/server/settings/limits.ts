@@ -165,6 +165,16 @@ export const LIMITS = {
     [0, EXITED_PROCESS_RETENTION_MS, DAY_MS],
     "Time a closed process can still be read, counted from when its client has received the close event",
   ),
+  maxMcpSessions: number(
+    "count",
+    [1, 256, 16_384],
+    "Maximum number of sessions of MCP clients; a token has at most a quarter of them, and its longest idle one makes room. If none is idle, a further one is refused",
+  ),
+  mcpSessionIdleMs: number(
+    "ms",
+    [100, 30 * MINUTE_MS, DAY_MS],
+    "Time a session of an MCP client lasts without requests and streams; then its processes are killed",
+  ),
   maxKeptProcesses: number(
     "count",
     [0, 256, 16_384],

@@ -17,6 +17,7 @@ import {
   report,
   withProbes,
 } from "./http-pages.ts";
+import { answerEndpoint, type Endpoints } from "./http-endpoint.ts";
 import { formatRefusal, pathOf, type Refusal, refusePlain } from "./http-refusal.ts";
 import { ownHosts } from "./own-hosts.ts";
 import { type PendingOptions, PendingSockets } from "./pending-sockets.ts";
@@ -58,6 +59,7 @@ export interface AdmissionOptions<Credential = unknown> extends UpgradeOptions<C
   readonly isReady?: (() => boolean) | undefined;
   /** Other paths that are served, besides probes. */
   readonly pages?: Pages | undefined;
+  readonly endpoints?: Endpoints | undefined;
   /** The server's own web site, whose pages may connect if `authenticatePage` admits them. */
   readonly site?: Site | undefined;
 }
@@ -104,8 +106,18 @@ export async function listenWebSocket<Credential = unknown>(
       turns.take(request.socket, response, () => answerGuest(guests, request, response));
       return;
     }
+    const fail = (): void => {
+      if (!response.headersSent) sendPlain(response, { status: 503, body: "not possible right now" });
+    };
+    const endpoint = options.endpoints?.get(pathOf(request));
     // A body that continues after the answer gets no more time.
     response.once("close", () => request.complete && pending.renew(request.socket));
+    if (endpoint !== undefined) {
+      turns.take(request.socket, response, () => {
+        answerEndpoint(endpoint, request, response, { rules, options, pending }).catch(fail);
+      });
+      return;
+    }
     const page = pages.get(pathOf(request));
     const site = page === undefined && options.site?.covers(request) === true ? options.site : undefined;
     const refusal =
@@ -120,10 +132,7 @@ export async function listenWebSocket<Credential = unknown>(
         // A foreign page or host name is worth logging; a missing path is not.
         if (refusal.cause !== "request") report(request, refusal, options);
         sendPlain(response, refusal);
-      } else
-        answer()?.catch(() => {
-          if (!response.headersSent) sendPlain(response, { status: 503, body: "not possible right now" });
-        });
+      } else answer()?.catch(fail);
     });
   });
   http.on("upgrade", (request: IncomingMessage, socket: Socket, head: Buffer) => {

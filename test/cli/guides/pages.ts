@@ -126,6 +126,7 @@ export const PAGES: Readonly<Record<string, Page>> = {
     blocks: [
       { prints: /Claude Code has the server 'exec-server' in \/\S+\/src\/app\/\.mcp\.json/ },
       { skip: "needs another machine; test/cli/mcp-attacked.test.ts reaches one by its URL" },
+      { stays: /ws:\/\/127\.0\.0\.1:7070/ },
     ],
   },
   "docs/guide/durable.md": {
