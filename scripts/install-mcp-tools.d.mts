@@ -1,0 +1,2 @@
+export const MCP_TOOLS: string;
+export function installMcpTools(): string;
