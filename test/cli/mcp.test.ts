@@ -223,6 +223,19 @@ describe.each([
 
 it("makes HTTP requests if commands have a network", async () => {
   const server = createServer((asked, answer) => {
+    if (asked.url === "/endless") {
+      const piece = Buffer.alloc(64 * 1024, "x");
+      const write = (): void => {
+        while (!answer.destroyed && answer.write(piece));
+      };
+      answer.on("drain", write);
+      write();
+      return;
+    }
+    if (asked.url === "/torn") {
+      answer.write("half", () => void setTimeout(() => answer.destroy(), 200));
+      return;
+    }
     answer.writeHead(418, { "x-asked": `${asked.method} ${String(asked.headers["x-why"])}` });
     asked.pipe(answer);
   }).listen(0, "127.0.0.1");
@@ -237,6 +250,14 @@ it("makes HTTP requests if commands have a network", async () => {
       body: "tea",
     });
     expect(structured).toMatchObject({ status: 418, headers: { "x-asked": "POST test" }, body: "tea" });
+    expect(structured).not.toHaveProperty("note");
+    const endless = await user.call("http_request", { url: `${url}endless`, max_output_tokens: 100 });
+    expect(endless.structured).toMatchObject({
+      status: 200,
+      note: expect.stringMatching(/^The body is longer: only its first 8\d{6} bytes were read\.$/),
+    });
+    const torn = await user.call("http_request", { url: `${url}torn` });
+    expect(torn.structured).toMatchObject({ body: "half", note: expect.stringContaining("did not end") });
   } finally {
     server.close();
   }
@@ -415,6 +436,7 @@ it("corrects a model's mistakes", async () => {
   writeFileSync(at("twice"), "a a");
   writeFileSync(at("binary"), Buffer.from([0xff, 0xfe, 0]));
   writeFileSync(at("large"), Buffer.alloc(9 * 1024 * 1024, 0x61));
+  writeFileSync(at("large.png"), Buffer.concat([PNG, Buffer.alloc(5_000_000 - PNG.length)]));
   const mistakes = [
     ["exec_command", { command: "ls" }, 'exec_command: there is no argument "command"; it takes cmd, '],
     ["exec_command", { cmd: "ls", workdir: "none" }, "none"],
@@ -437,6 +459,7 @@ it("corrects a model's mistakes", async () => {
       { path: "large", old_string: "a", new_string: "b" },
       "use exec_command, for example with sed",
     ],
+    ["read_file", { path: "large.png" }, "is an image of 5000000 bytes, and at most 4194304 are shown"],
     ["search_files", { pattern: "(" }, "search_files: "],
     ["list_directory", { path: "twice" }, "twice"],
   ] as const;

@@ -7,6 +7,8 @@ import { type McpTool, toolDefinition } from "./tool.ts";
 
 const BODY_TOKENS = 10_000;
 const MAX_KEPT_BYTES = 1024 * 1024;
+/** Nobody waits for more of a body than a model could read. */
+const MAX_READ_BYTES = 8 * 1024 * 1024;
 const TIMEOUT_MS = 50_000;
 
 const definition = toolDefinition(
@@ -57,6 +59,7 @@ export function httpRequestTool({ enter }: Surroundings): McpTool {
         body: { type: "string" },
         original_token_count: { type: "integer", description: "Size of the body before it was cut." },
         omitted_tokens: { type: "integer" },
+        note: { type: "string", description: "Why the body does not end where it should." },
       },
       required: ["status", "headers", "body", "original_token_count", "omitted_tokens"],
     },
@@ -67,23 +70,32 @@ export function httpRequestTool({ enter }: Surroundings): McpTool {
       const { host } = await enter(signal);
       const limited = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
       const kept = new HeadTail({ maxBytes: MAX_KEPT_BYTES });
-      const response = await request(host.fetch, requested, kept, limited).catch((error: unknown) => {
-        if (signal.aborted) throw error;
-        const why = limited.aborted ? `there was no answer in ${TIMEOUT_MS / 1000} s` : messageOf(error);
-        throw new ExecError("OS_ERROR", `http_request: ${why}`, { cause: error });
-      });
+      const { response, note } = await request(host.fetch, requested, kept, limited).catch(
+        (error: unknown) => {
+          if (signal.aborted) throw error;
+          const why = limited.aborted ? `there was no answer in ${TIMEOUT_MS / 1000} s` : messageOf(error);
+          throw new ExecError("OS_ERROR", `http_request: ${why}`, { cause: error });
+        },
+      );
       const headers = Object.fromEntries(response.headers);
       const cut = cutToTokens(kept, requested.max_output_tokens ?? BODY_TOKENS);
       const { original_token_count, omitted_tokens } = cut;
       const shown = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
       return {
-        text: [`Status ${response.status}`, ...shown, "", cut.output].join("\n"),
+        text: [
+          `Status ${response.status}`,
+          ...shown,
+          ...(note === undefined ? [] : [`[${note}]`]),
+          "",
+          cut.output,
+        ].join("\n"),
         structured: {
           status: response.status,
           headers,
           body: cut.output,
           original_token_count,
           omitted_tokens,
+          ...(note === undefined ? {} : { note }),
         },
       };
     },
@@ -95,13 +107,26 @@ async function request(
   { url, method, headers, body }: RequestArguments,
   kept: HeadTail,
   signal: AbortSignal,
-): Promise<Response> {
+): Promise<{ readonly response: Response; readonly note?: string }> {
   const response = await fetch(url, {
     method: method ?? "GET",
     headers: headers ?? {},
     signal,
     ...(body === undefined || body === null ? {} : { body }),
   });
-  for await (const piece of response.body ?? []) kept.push(piece as Uint8Array);
-  return response;
+  let read = 0;
+  try {
+    for await (const piece of response.body ?? []) {
+      kept.push(piece as Uint8Array);
+      read += (piece as Uint8Array).length;
+      if (read >= MAX_READ_BYTES)
+        return { response, note: `The body is longer: only its first ${read} bytes were read.` };
+    }
+  } catch (error) {
+    return {
+      response,
+      note: `The body did not end: ${signal.aborted ? "it took too long" : messageOf(error)}.`,
+    };
+  }
+  return { response };
 }

@@ -52,6 +52,11 @@ export function readFileTool({ enter }: Surroundings): McpTool {
       for await (const piece of files.readStream(file, { signal, resume: true })) {
         const type = isFirst ? imageType(piece) : undefined;
         if (type !== undefined) {
+          const { size } = await files.stat(file, { signal });
+          if (size > MAX_IMAGE_BYTES)
+            throw new UsageError(
+              `read_file: ${file} is an image of ${size} bytes, and at most ${MAX_IMAGE_BYTES} are shown; make it smaller with exec_command`,
+            );
           const data = await files.read(file, { maxBytes: MAX_IMAGE_BYTES, signal });
           return imageAnswer(data, type);
         }
