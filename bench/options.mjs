@@ -15,6 +15,7 @@ export const USAGE = `npm run bench -- [options]
   --server warm|fresh    only on servers that are warm, or only the first calls on fresh ones
   --target ws://...      also measure a server that is already running; may be repeated
   --against FILE         compare with another build of this server (its dist/cli.js), not with Codex's; nothing is required then
+  --durable              compare a durable server with one that is not; nothing is required then
   --json FILE            write every sample
   --svg FILE             write a chart of the ratios
   --assert               exit 1 where a requirement is missed
@@ -33,6 +34,7 @@ export function readOptions(args) {
       server: { type: "string" },
       target: { type: "string", multiple: true, default: [] },
       against: { type: "string" },
+      durable: { type: "boolean", default: false },
       json: { type: "string" },
       svg: { type: "string" },
       assert: { type: "boolean", default: false },
@@ -51,7 +53,7 @@ export function readOptions(args) {
     if (!url.startsWith("ws://") || !URL.canParse(url))
       throw new Error(`--target must be a ws:// URL, not ${url}`);
   }
-  if (values.against !== undefined && (values.guard || values.assert)) {
+  if ((values.against !== undefined || values.durable) && (values.guard || values.assert)) {
     throw new Error("--guard and --assert hold against the real Codex server only");
   }
   if (values.guard && (values.cases !== undefined || values.rounds !== undefined || values.quick)) {
@@ -65,7 +67,7 @@ export function readOptions(args) {
       ? { work: guardWork(), requirements: GUARD, rounds: GUARD_ROUNDS, quick: true, assert: true }
       : {
           work: chooseWork(values.cases, transports),
-          requirements: values.against === undefined ? REQUIREMENTS : [],
+          requirements: values.against === undefined && !values.durable ? REQUIREMENTS : [],
           rounds: readRounds(values),
         }),
   };

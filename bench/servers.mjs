@@ -1,6 +1,7 @@
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { findCodexBinary } from "../scripts/install-codex.mjs";
@@ -11,7 +12,7 @@ import { Wire } from "./wire.mjs";
 
 const BANNER_DEADLINE_MS = 15_000;
 const STOP_DEADLINE_MS = 5_000;
-const OURS = fileURLToPath(new URL("../dist/cli.js", import.meta.url));
+export const OURS = fileURLToPath(new URL("../dist/cli.js", import.meta.url));
 
 /**
  * A target is `{name, transports, ownsProcess, open(transport)}`; `missing` says why it cannot take part. `open`
@@ -41,6 +42,15 @@ function ownTarget(name, command, args, more = []) {
   return { name, transports: ["ws", "stdio"], ownsProcess: true, open: (transport) => open[transport]() };
 }
 
+/** The same server with a keeper, which ends with it. */
+export function durableTarget() {
+  const name = "durable";
+  if (!existsSync(OURS)) return { name, missing: "dist/cli.js does not exist; run `npm run build`" };
+  const end = (home) => spawnSync(process.execPath, [OURS, "durable", "end", join(home, "durable")]);
+  const args = [OURS, "--listen", "ws://127.0.0.1:0", "--durable", "durable"];
+  return { name, transports: ["ws"], ownsProcess: true, open: () => openWsServer(process.execPath, args, end) };
+}
+
 export function runningTarget(url) {
   return {
     name: url,
@@ -65,8 +75,13 @@ const wsSessions = (url) => ({
   releaseSession: (session) => session.close(),
 });
 
-/** Starts a program in its own directory; `stop` ends it and removes the directory. */
-export async function startProgram(command, args, prepare = async () => ["ignore", "pipe", "pipe"]) {
+/** Starts a program in its own directory; `stop` ends it, calls `ended` with the directory and removes that. */
+export async function startProgram(
+  command,
+  args,
+  prepare = async () => ["ignore", "pipe", "pipe"],
+  ended = () => {},
+) {
   // Not under the temporary directory: the peer warns about that and behaves differently.
   const home = await mkdtemp("/var/tmp/exec-server-bench-");
   const stdio = await prepare(home);
@@ -92,13 +107,14 @@ export async function startProgram(command, args, prepare = async () => ["ignore
     await exited;
     clearTimeout(timer);
     process.removeListener("exit", killWithUs);
+    ended(home);
     await rm(home, { recursive: true, force: true });
   };
   return { child, pid: child.pid, spawnedAt, exited, stop, complaints: () => complaints };
 }
 
-async function openWsServer(command, args) {
-  const program = await startProgram(command, args);
+async function openWsServer(command, args, ended) {
+  const program = await startProgram(command, args, undefined, ended);
   try {
     const url = await readBanner(program, (line) => line.startsWith("ws://"));
     return { ...wsSessions(url), pid: program.pid, spawnedAt: program.spawnedAt, stop: program.stop };

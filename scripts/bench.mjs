@@ -5,13 +5,15 @@ import { drawChart } from "../bench/chart.mjs";
 import { listCases, readOptions, USAGE } from "../bench/options.mjs";
 import { figureOf, requirementOf, stateOf } from "../bench/requirements.mjs";
 import { runCase } from "../bench/run.mjs";
-import { checkReachable, oursTarget, peerTarget, runningTarget } from "../bench/servers.mjs";
+import { checkReachable, durableTarget, OURS, oursTarget, peerTarget, runningTarget } from "../bench/servers.mjs";
 import { compare, formatTable, notesOf, requirementText } from "../bench/table.mjs";
 
-async function findTargets({ target: urls, against }) {
+async function findTargets({ target: urls, against, durable }) {
   const running = urls.map(runningTarget);
   for (const target of running) await checkReachable(target);
-  const candidates = [oursTarget(), peerTarget(against), ...running];
+  const candidates = durable
+    ? [durableTarget(), peerTarget(OURS)]
+    : [oursTarget(), peerTarget(against), ...running];
   for (const { name, missing } of candidates) if (missing) console.log(`without ${name}: ${missing}`);
   const targets = candidates.filter(({ missing }) => !missing);
   if (targets.length === 0) throw new Error("no server to measure");
