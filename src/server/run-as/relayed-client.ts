@@ -2,6 +2,7 @@ import type { Socket } from "node:net";
 import { messageOf } from "../../base/errors.ts";
 import { formatError } from "../../protocol/envelope.ts";
 import { CREDENTIAL_ENDED_CLOSE_CODE, MALFORMED_MESSAGE_ID } from "../../protocol/wire-limits.ts";
+import { FlushTimer } from "../../transport/flush-timer.ts";
 import {
   HIGH_WATER_BYTES,
   type Farewell,
@@ -12,7 +13,7 @@ import { type Credential, watchValidity } from "../access/credential.ts";
 import type { Audit } from "../audit/audit.ts";
 import { messageTooLong } from "../settings/limits.ts";
 import type { ObservedConnection, ServerObserver } from "../settings/observer.ts";
-import { type Frame, readFrames, writeFrame } from "../wire/frames.ts";
+import { contentOf, type Frame, type FrameContent, readFrames, writeFrame } from "../wire/frames.ts";
 import type { RelayedEnd } from "./messages.ts";
 
 /** WebSocket's code for an error of the server. */
@@ -47,6 +48,8 @@ export class RelayedClient {
   readonly #transport: Transport;
   /** Leads to the server of the user. */
   #socket: Socket | undefined;
+  /** Messages that arrive together are passed on together. */
+  #flush: FlushTimer | undefined;
   readonly #options: RelayedClientOptions;
   /** Stops watching the credential. */
   readonly #validity: () => void;
@@ -72,6 +75,7 @@ export class RelayedClient {
     const { maxMessageBytes } = this.#options;
     const socket = connect();
     this.#socket = socket;
+    this.#flush = new FlushTimer(socket);
     readFrames(socket, { frame: (frame) => this.#take(frame) }, (error) => socket.destroy(error as Error));
     socket.on("drain", () => this.#transport.resume());
     let isConnected = false;
@@ -86,7 +90,7 @@ export class RelayedClient {
       this.#lost = setTimeout(() => this.lost("the server of this user has ended"), LOST_MS);
     });
     this.#transport.open({
-      message: (text) => this.#pass([Buffer.from(text)]),
+      message: (text) => this.#pass(contentOf(text)),
       longMessage: (message) => this.#passLong(message),
       tooLong: () =>
         this.#transport.send(formatError(String(MALFORMED_MESSAGE_ID), messageTooLong(maxMessageBytes))),
@@ -113,16 +117,17 @@ export class RelayedClient {
     this.#transport.close(farewell);
   }
 
-  #pass(bytes: readonly Uint8Array[]): void {
+  #pass(content: FrameContent): void {
     const socket = this.#socket;
     if (this.#closed || socket?.writable !== true) return;
-    writeFrame(socket, "message", { bytes });
+    this.#flush?.soon();
+    writeFrame(socket, "message", content);
     if (socket.writableNeedDrain) this.#transport.pause();
   }
 
   #passLong(message: LongMessage): void {
     const { head, value, tail } = message;
-    this.#pass([Buffer.from(`${head}"`), value, Buffer.from(`"${tail}`)]);
+    this.#pass({ bytes: [Buffer.from(`${head}"`), value, Buffer.from(`"${tail}`)] });
     // An empty write, to learn when everything before it is flushed.
     this.#socket?.write("", () => message.release());
   }
@@ -131,7 +136,7 @@ export class RelayedClient {
     if (this.#closed) return undefined;
     switch (kind) {
       case "message":
-        if (bytes.length === 1) this.#transport.send(bytes[0]!);
+        if (bytes.length === 0) this.#transport.send(text);
         else this.#transport.sendParts(bytes);
         return this.#transport.queuedBytes < HIGH_WATER_BYTES ? undefined : this.#room();
       case "ping":

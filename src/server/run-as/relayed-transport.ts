@@ -1,9 +1,10 @@
 import type { Socket } from "node:net";
 import { decodeText } from "../../transport/decode-text.ts";
+import { FlushTimer } from "../../transport/flush-timer.ts";
 import { liftLongString } from "../../transport/long-string.ts";
 import { SendQueue } from "../../transport/send-queue.ts";
 import type { Farewell, Transport, TransportEvents } from "../../transport/transport.ts";
-import { type Frame, writeFrame } from "../wire/frames.ts";
+import { contentOf, type Frame, type FrameContent, writeFrame } from "../wire/frames.ts";
 import type { RelayedConnection, RelayedEnd } from "./messages.ts";
 
 const GONE = "the server that accepted the connection has ended";
@@ -14,6 +15,8 @@ export class RelayedTransport implements Transport {
   readonly from: string;
   readonly ping?: (answered: () => void) => void;
   readonly #socket: Socket;
+  /** Messages of one callback are sent together. */
+  readonly #flush: FlushTimer;
   readonly #queue = new SendQueue(() => this.#events?.drain());
   readonly #pings = new Map<number, () => void>();
   #events: TransportEvents | undefined;
@@ -26,6 +29,7 @@ export class RelayedTransport implements Transport {
 
   constructor(socket: Socket, { source, from, canPing }: RelayedConnection) {
     this.#socket = socket;
+    this.#flush = new FlushTimer(socket);
     this.source = source;
     this.from = from;
     if (canPing) this.ping = (answered) => this.#ping(answered);
@@ -51,22 +55,28 @@ export class RelayedTransport implements Transport {
   }
 
   send(message: string | Uint8Array, flushed?: () => void): void {
-    this.sendParts([typeof message === "string" ? Buffer.from(message) : message], flushed);
+    this.#flush.soon();
+    this.#send(contentOf(message), message.length, flushed);
   }
 
   sendLazily(message: string | Uint8Array, flushed?: () => void): void {
-    this.send(message, flushed);
+    this.#flush.thisTurn();
+    this.#send(contentOf(message), message.length, flushed);
   }
 
   sendParts(parts: readonly Uint8Array[], flushed?: () => void): void {
+    this.#flush.soon();
+    this.#send({ bytes: parts }, parts.reduce((sum, part) => sum + part.length, 0), flushed);
+  }
+
+  #send(content: FrameContent, bytes: number, flushed: (() => void) | undefined): void {
     if (this.#end !== undefined || !this.#socket.writable) {
       flushed?.();
       return;
     }
-    const bytes = parts.reduce((sum, part) => sum + part.length, 0);
     this.#sentBytes += bytes;
     this.#queue.add(bytes);
-    writeFrame(this.#socket, "message", { bytes: parts }, () => {
+    writeFrame(this.#socket, "message", content, () => {
       flushed?.();
       this.#queue.remove(bytes);
     });
@@ -105,11 +115,16 @@ export class RelayedTransport implements Transport {
       this.#pings.get(id)?.();
       this.#pings.delete(id);
     } else if (kind === "close") this.#finish(JSON.parse(text) as RelayedEnd);
-    else if (kind === "message" && this.#end === undefined) this.#deliver(bytes);
+    else if (kind === "message" && this.#end === undefined) this.#deliver(text, bytes);
     return this.#isPaused && this.#end === undefined ? this.#room() : undefined;
   }
 
-  #deliver(parts: readonly Buffer[]): void {
+  #deliver(text: string, parts: readonly Buffer[]): void {
+    if (parts.length === 0) {
+      this.#receivedBytes += text.length;
+      this.#events?.message(text);
+      return;
+    }
     const content = parts.length === 1 ? parts[0]! : Buffer.concat(parts);
     this.#receivedBytes += content.length;
     const long = this.#events?.longMessage && liftLongString(content);

@@ -51,11 +51,24 @@ export interface FrameHead {
   readonly length: number;
 }
 
+/** What a frame carries. */
+export interface FrameContent {
+  readonly id?: number;
+  readonly text?: string;
+  readonly bytes?: readonly Uint8Array[];
+}
+
+/** A message, which stays text if it is short: that takes less work at both ends. */
+export function contentOf(message: string | Uint8Array): FrameContent {
+  if (typeof message !== "string") return { bytes: [message] };
+  return message.length <= MAX_COPIED_BYTES ? { text: message } : { bytes: [Buffer.from(message)] };
+}
+
 /** `flushed` is called when the frame is with the operating system, or the output has ended. */
 export function writeFrame(
   output: Pick<Writable, "cork" | "uncork" | "write">,
   kind: FrameKind,
-  { id = 0, text = "", bytes = [] }: { id?: number; text?: string; bytes?: readonly Uint8Array[] } = {},
+  { id = 0, text = "", bytes = [] }: FrameContent = {},
   flushed?: () => void,
 ): void {
   const textBytes = Buffer.byteLength(text);
@@ -141,7 +154,8 @@ export class FrameReader {
     if (this.#text.missing > 0 || this.#bytes.missing > 0) return undefined;
     this.#headerBytes = 0;
     const kind = this.#kind!;
-    const text = this.#text.parts.length === 0 ? "" : Buffer.concat(this.#text.parts).toString();
+    const { parts } = this.#text;
+    const text = parts.length === 0 ? "" : (parts.length === 1 ? parts[0]! : Buffer.concat(parts)).toString();
     return this.#events.frame({ kind, id: this.#header.readUInt32LE(0), text, bytes: this.#bytes.parts });
   }
 }
