@@ -48,7 +48,12 @@ export function durableTarget() {
   if (!existsSync(OURS)) return { name, missing: "dist/cli.js does not exist; run `npm run build`" };
   const end = (home) => spawnSync(process.execPath, [OURS, "durable", "end", join(home, "durable")]);
   const args = [OURS, "--listen", "ws://127.0.0.1:0", "--durable", "durable"];
-  return { name, transports: ["ws"], ownsProcess: true, open: () => openWsServer(process.execPath, args, end) };
+  return {
+    name,
+    transports: ["ws"],
+    ownsProcess: true,
+    open: () => openWsServer(process.execPath, args, end),
+  };
 }
 
 export function runningTarget(url) {

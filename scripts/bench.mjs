@@ -5,7 +5,14 @@ import { drawChart } from "../bench/chart.mjs";
 import { listCases, readOptions, USAGE } from "../bench/options.mjs";
 import { figureOf, requirementOf, stateOf } from "../bench/requirements.mjs";
 import { runCase } from "../bench/run.mjs";
-import { checkReachable, durableTarget, OURS, oursTarget, peerTarget, runningTarget } from "../bench/servers.mjs";
+import {
+  checkReachable,
+  durableTarget,
+  OURS,
+  oursTarget,
+  peerTarget,
+  runningTarget,
+} from "../bench/servers.mjs";
 import { compare, formatTable, notesOf, requirementText } from "../bench/table.mjs";
 
 async function findTargets({ target: urls, against, durable }) {

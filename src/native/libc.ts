@@ -31,6 +31,8 @@ export interface Libc extends StructureCalls {
   socket: IntCall<[domain: number, type: number, protocol: number]>;
   socketPair: IntCall<[domain: number, type: number, protocol: number, fds: Int32Array]>;
   getsockopt: IntCall<[fd: number, level: number, name: number, value: Int32Array, length: Uint32Array]>;
+  getsockname: IntCall<[fd: number, address: Buffer, length: Uint32Array]>;
+  connect: IntCall<[fd: number, address: Buffer, length: number]>;
   fcntl: IntCall<[fd: number, command: number, argument: number]>;
   flock: IntCall<[fd: number, operation: number]>;
   ioctl: IntCall<[fd: number, request: number, argument: Buffer]>;
@@ -114,6 +116,8 @@ const SIGNATURES: Readonly<Record<Declared, string>> = {
   socket: "int socket(int domain, int type, int protocol)",
   socketPair: "int socketpair(int domain, int type, int protocol, void *fds)",
   getsockopt: "int getsockopt(int fd, int level, int name, void *value, void *length)",
+  getsockname: "int getsockname(int fd, void *address, void *length)",
+  connect: "int connect(int fd, const void *address, unsigned int length)",
   flock: "int flock(int fd, int operation)",
   fcntl: "int fcntl(int fd, int command, int argument)",
   ioctl: "int ioctl(int fd, unsigned long request, void *argument)",

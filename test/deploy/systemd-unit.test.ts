@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -9,6 +9,9 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 const run = promisify(execFile);
 const UNIT = fileURLToPath(new URL("../../deploy/systemd/exec-server.service", import.meta.url));
 const RELAY = fileURLToPath(new URL("../../deploy/systemd/exec-server-relay.service", import.meta.url));
+const KEEPER = fileURLToPath(new URL("../../deploy/systemd/exec-server-keeper.service", import.meta.url));
+const DURABLE = fileURLToPath(new URL("../../deploy/systemd/exec-server-durable.service", import.meta.url));
+const SOCKET = fileURLToPath(new URL("../../deploy/systemd/exec-server-durable.socket", import.meta.url));
 const DROP_IN = fileURLToPath(new URL("../../deploy/systemd/executor.conf", import.meta.url));
 /** Without a path: npm installs below /usr/local or /usr. */
 const PROGRAM = "ExecStart=exec-server ";
@@ -70,13 +73,37 @@ it("systemd accepts the unit of a relay without a warning, and rates its exposur
   expect((await judge(unit)).stdout).toMatch(/Overall exposure level .* [01]\.[0-9] OK/);
 });
 
+it("systemd accepts the units of a durable server without a warning, and rates them as the others", async () => {
+  const keeper = await copyUnit(undefined, KEEPER);
+  expect((await judge(keeper)).stdout).toMatch(/Overall exposure level .* [0-2]\.[0-9] OK/);
+  await rename(keeper, join(directory, "exec-server-keeper.service"));
+  const server = await copyUnit(undefined, DURABLE);
+  expect((await judge(server)).stdout).toMatch(/Overall exposure level .* [01]\.[0-9] OK/);
+  const own = join(directory, "exec-server-durable.service");
+  await rename(server, own);
+  const socket = join(directory, "exec-server-durable.socket");
+  await copyFile(SOCKET, socket);
+  expect(await verify(socket)).toEqual({ stdout: "", stderr: "" });
+  expect(await verify(own)).toEqual({ stdout: "", stderr: "" });
+});
+
+it("a keeper is protected as a server that runs its clients' programs itself", async () => {
+  const settings = async (unit: string): Promise<string[]> => {
+    const [, text = ""] = (await readFile(unit, "utf8")).split("[Service]\n");
+    return text
+      .split("\n")
+      .filter((line) => /^[A-Z]/.test(line) && !/^(?:Type|ExecStart|LogsDirectory\w*)=/.test(line));
+  };
+  expect(await settings(KEEPER)).toEqual(await settings(UNIT));
+});
+
 it("the unit of a relay reads its token table where it is changed, not a copy", async () => {
   const text = await readFile(RELAY, "utf8");
   expect(text).toMatch(/^ExecStart=.* --tokens \/etc\/exec-server-relay\/relay\.toml /m);
   expect(text).not.toContain("LoadCredential=");
 });
 
-it.each([UNIT, RELAY])(
+it.each([UNIT, RELAY, KEEPER, DURABLE])(
   "a system call that %s refuses fails, rather than ending the program",
   async (unit) => {
     // V8 calls pkey_alloc as it starts, which is in none of systemd's sets of ordinary calls.

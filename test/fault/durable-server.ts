@@ -26,11 +26,11 @@ export class DurableServer implements AsyncDisposable {
   #said = "";
   #isDisposed = false;
 
-  private constructor(port: number, args: readonly string[], parent: string) {
+  private constructor(port: number, args: readonly string[], parent: string, directory?: string) {
     this.url = `ws://127.0.0.1:${port}`;
     this.#args = args;
     this.home = mkdtempSync(join(parent, "durable-"));
-    this.directory = join(this.home, "d");
+    this.directory = directory ?? join(this.home, "d");
     this.audit = join(this.home, "audit.jsonl");
   }
 
@@ -38,9 +38,18 @@ export class DurableServer implements AsyncDisposable {
     return DurableServer.startBelow("/var/tmp", ...args);
   }
 
+  /** The same with another directory. */
+  static startIn(directory: string, ...args: readonly string[]): Promise<DurableServer> {
+    return DurableServer.#start(args, "/var/tmp", directory);
+  }
+
   /** The same with all its files below another directory. */
-  static async startBelow(parent: string, ...args: readonly string[]): Promise<DurableServer> {
-    const server = new DurableServer(await freePort(), args, parent);
+  static startBelow(parent: string, ...args: readonly string[]): Promise<DurableServer> {
+    return DurableServer.#start(args, parent);
+  }
+
+  static async #start(args: readonly string[], parent: string, directory?: string): Promise<DurableServer> {
+    const server = new DurableServer(await freePort(), args, parent, directory);
     try {
       await server.start();
       return server;

@@ -51,6 +51,12 @@ export function isInOwnSandbox(pid: number, programs: readonly number[] = [proce
   return false;
 }
 
+/** Whether a process is in a namespace below this one's, as everything in sandboxes is. So is one that cannot be seen. */
+export function isBelow(pid: number): boolean {
+  const status = statusOf(pid);
+  return status === undefined || status.depth > (statusOf(process.pid)?.depth ?? 0);
+}
+
 /** Anybody may read this of any process, other than the links in /proc/PID/ns. */
 function statusOf(pid: number): { readonly parent: number; readonly depth: number } | undefined {
   const text = readProcFile(`${pid}/status`);

@@ -1,6 +1,7 @@
-// dist/user-server.js: the server of one user, for a server that runs as root.
+// dist/user-server.js: the server of one user, for a server that runs as root; or a keeper, if it is given its directory.
 import { withholdInheritedDescriptors } from "../../native/spawn.ts";
 import { serveUser } from "../../server/serve/serve-user.ts";
+import { VERSION } from "../shared/version.ts";
 import { refuseDebugger } from "../serve/refuse-debugger.ts";
 
 /** Set up by the server that starts this program. */
@@ -11,6 +12,6 @@ refuseDebugger();
 // Child processes must not inherit its socket.
 withholdInheritedDescriptors();
 
-serveUser(LISTENER_FD, import.meta.url);
+serveUser(LISTENER_FD, { programFile: import.meta.url, version: VERSION, isKeeper: process.argv.length > 2 });
 // The server that started this program decides when it ends; signals for both of them reach it, too.
 for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, () => {});

@@ -1,19 +1,27 @@
 import { messageOf } from "../../base/errors.ts";
-import { visibleLines } from "../../base/visible-text.ts";
+import { visibleText } from "../../base/visible-text.ts";
 import { DurableDirectory } from "../../server/durable/durable-directory.ts";
 import { type LostProcess, readJournal } from "../../server/durable/journal.ts";
 import { endKeeper, keeperStatus } from "../../server/run-as/ask-keeper.ts";
 import type { KeeperStatus } from "../../server/run-as/messages.ts";
 import { findListener } from "../../server/run-as/user-program.ts";
 import { printDurableLogs } from "./durable-logs.ts";
+import { withholdInheritedDescriptors } from "../../native/spawn.ts";
+import { openNamedSocket } from "../../server/run-as/user-socket.ts";
+import { serveUser } from "../../server/serve/serve-user.ts";
+import { VERSION } from "../shared/version.ts";
+import { onStopSignal } from "./ending.ts";
+import { refuseDebugger } from "./refuse-debugger.ts";
+import { serviceManager } from "./service-manager.ts";
 import { Failure, usageFailure } from "../shared/failure.ts";
 import { print, printJson } from "../shared/standard-streams.ts";
 
-export const help = `Show or end what a durable server has left running
+export const help = `Show or end what a durable server has left running, or be what it leaves
 
 Usage: exec-server durable status [--json] DIR
        exec-server durable logs DIR [NAME]
        exec-server durable end DIR
+       exec-server durable keep DIR
 
 With 'exec-server serve --durable DIR', a keeper runs everything for clients. It stays when the server
 ends or crashes, and the next server with the same DIR continues with it.
@@ -24,12 +32,14 @@ Commands:
   logs    Print the output that is on disk of the latest process of that name, its stdout and stderr
           together, even if a keeper was killed; without NAME, list the processes
   end     End the keeper and everything that it runs, and remove DIR. No server may use it then
+  keep    Be the keeper, until SIGTERM. For a service manager: from then on, servers with this DIR start no
+          keeper themselves, and wait for this one
 
 Options:
       --json  Print one JSON object: directory, keeper (or null), lost
   -h, --help  Print help
 
-Exit status: 0 if a keeper runs, or was ended; 1 if not, 2 for an invalid command line.
+Exit status: 0 if a keeper runs, or was ended; 1 if not, or if it cannot be one; 2 for an invalid command line.
 `;
 
 const ANSWER_MS = 10_000;
@@ -40,9 +50,9 @@ const GONE_MS = 5_000;
 export async function run(args: readonly string[]): Promise<void> {
   const words = args.filter((argument) => argument !== "--json");
   const [command, path, ...others] = words;
-  if (command !== "status" && command !== "end" && command !== "logs")
+  if (command !== "status" && command !== "end" && command !== "logs" && command !== "keep")
     throw usageFailure(
-      command === undefined ? "expected status, logs or end" : `unknown command '${command}'`,
+      command === undefined ? "expected status, logs, end or keep" : `unknown command '${command}'`,
     );
   const [name, ...rest] = command === "logs" ? others : [undefined, ...others];
   if (path === undefined || path === "" || path.startsWith("-"))
@@ -50,6 +60,7 @@ export async function run(args: readonly string[]): Promise<void> {
   if (rest.length > 0) throw usageFailure(`unexpected argument '${rest[0]}' found`);
   const asJson = words.length < args.length;
   if (asJson && command !== "status") throw usageFailure("'--json' needs status");
+  if (command === "keep") return keep(DurableDirectory.create(path));
   const directory = DurableDirectory.find(path);
   if (command === "end") await end(directory);
   else if (command === "logs") await printDurableLogs(directory, name);
@@ -64,7 +75,7 @@ async function showStatus(directory: DurableDirectory, asJson: boolean): Promise
   const all: (LostProcess | (typeof running)[number])[] = [...lost, ...(isThere ? [] : running)];
   process.exitCode = isThere ? 0 : 1;
   if (asJson) await printJson({ directory: directory.path, keeper, lost: all });
-  else await print(visibleLines(describe(keeper, all)));
+  else await print(describe(keeper, all));
 }
 
 function describe(
@@ -84,7 +95,7 @@ function describe(
     ({ process, pid, startedAt, argv }) =>
       `lost       ${process}, process ${pid}, since ${startedAt}: ${argv.join(" ")}`,
   );
-  return `${[...lines, ...rows].join("\n")}\n`;
+  return [...lines, ...rows].map((line) => `${visibleText(line)}\n`).join("");
 }
 
 async function end(directory: DurableDirectory): Promise<void> {
@@ -101,6 +112,18 @@ async function end(directory: DurableDirectory): Promise<void> {
   } finally {
     unlock();
   }
+}
+
+async function keep(directory: DurableDirectory): Promise<void> {
+  refuseDebugger();
+  // Processes must not inherit what this program got.
+  withholdInheritedDescriptors();
+  const manager = serviceManager();
+  const listener = await openNamedSocket(directory.socket);
+  directory.manage();
+  const end = serveUser(listener, { programFile: import.meta.url, version: VERSION, isKeeper: true });
+  onStopSignal(end);
+  manager.ready();
 }
 
 async function isTrueWithin(condition: () => Promise<boolean>, timeoutMs: number): Promise<boolean> {

@@ -16,6 +16,7 @@ Usage: exec-server [serve] [OPTIONS]
 Options:
       --listen <URL>                 Address: ws://IP:PORT (port 0 picks a free port), wss://IP:PORT with
                                      TLS, unix:///PATH for a socket that only this user can connect to,
+                                     ws://fd:3 for the socket that systemd passes,
                                      stdio to serve one client on stdin and stdout, or none to be reached
                                      over a fleet or a relay alone
                                      [default: ws://127.0.0.1:0, with --remote none]

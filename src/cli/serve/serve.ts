@@ -33,6 +33,7 @@ import { parseMcp } from "./mcp-flags.ts";
 import { parseRemote } from "./remote-flags.ts";
 import { refuseDebugger } from "./refuse-debugger.ts";
 import { REFUSED_FLAGS, SERVER_FLAGS } from "./server-flags.ts";
+import { serviceManager } from "./service-manager.ts";
 import { consoleLine, welcome } from "./welcome.ts";
 
 /**
@@ -223,6 +224,7 @@ function parseIdleTime(flags: Flags): number | undefined {
 }
 
 async function serveListening({ url, exitWhenIdleMs, fleet, remote, ...options }: Options): Promise<void> {
+  const manager = serviceManager();
   const stopWhenIdle = (): void => {
     options.logger.info("stopping", { idleMs: exitWhenIdleMs });
     // It stops listening in this very turn, so that new clients find no server instead of one that is ending.
@@ -270,10 +272,12 @@ async function serveListening({ url, exitWhenIdleMs, fleet, remote, ...options }
     await server.close();
     throw new Failure(`cannot write to stdout: ${describeFileError(error)}`);
   });
+  manager.ready();
   if (typeof remote === "object") writeErr(`Key: ${remote.fingerprint}\n`);
   const consoleUrl = server.consoleLink();
   const needsToken = options.authentication !== undefined;
-  if (isatty(2)) writeErr(welcome({ url: server.url, needsToken, consoleUrl, fleet }));
+  if (isatty(2))
+    writeErr(welcome({ url: server.url, needsToken, consoleUrl, fleet, durable: options.durable }));
   else if (consoleUrl !== undefined) writeErr(consoleLine(consoleUrl, needsToken));
 }
 

@@ -11,6 +11,8 @@ export interface Listening {
   readonly needsToken: boolean;
   /** URL of the web console, with the link token. Undefined if it is not served. */
   readonly consoleUrl?: string | undefined;
+  /** Where its keeper is, which outlives it. */
+  readonly durable?: string | undefined;
   /** The fleet that it is part of. */
   readonly fleet?: Pick<FleetOptions, "id" | "servers"> | undefined;
 }
@@ -29,12 +31,19 @@ Options of the server: exec-server serve --help
 `;
 }
 
-function atAddress({ url: listening, needsToken, consoleUrl, fleet }: Listening): string {
+function ending({ durable }: Listening): string {
+  return durable === undefined
+    ? "Ctrl-C ends it, and everything that it runs."
+    : `Ctrl-C ends it. What it runs goes on, until: exec-server durable end ${durable}`;
+}
+
+function atAddress(server: Listening): string {
+  const { url: listening, needsToken, consoleUrl, fleet } = server;
   const url = listening.replace(EVERY_ADDRESS, `$1://${hostname()}:`);
   const token = needsToken ? ", { token }" : "";
   const tokenFile = needsToken ? " --token-file FILE" : "";
   return `listens on ${listening}
-Ctrl-C ends it, and everything that it runs.
+${ending(server)}
 
 ${consoleUrl === undefined ? "" : inBrowser(url, consoleUrl, needsToken)}From Codex:
   ${codex(url, needsToken)}
@@ -46,10 +55,11 @@ From another terminal:
 ${fleet === undefined ? "" : overFleet(fleet, token)}`;
 }
 
-function inFleet({ needsToken, fleet }: Listening): string {
+function inFleet(server: Listening): string {
+  const { needsToken, fleet } = server;
   const token = needsToken ? ", { token }" : "";
   return `listens nowhere: clients come over its fleet.
-Ctrl-C ends it, and everything that it runs.
+${ending(server)}
 
 ${fleet === undefined ? "" : overFleet(fleet, token)}`;
 }

@@ -42,11 +42,24 @@ it("is not made of a directory in which there is something else", () => {
   expect(readdirSync(path)).toEqual(["mine"]);
 });
 
+it("is made of what another start has left, which had no space to write in", () => {
+  mkdirSync(path, { mode: 0o700 });
+  writeFileSync(join(path, "format.new"), "");
+  expect(DurableDirectory.create(path).path).toBe(path);
+  expect(readdirSync(path)).toEqual(["format"]);
+});
+
 it("belongs to one server at a time", () => {
   const release = DurableDirectory.create(path).claim();
   expect(() => DurableDirectory.find(path).claim()).toThrow("is in use by another server");
   release();
   DurableDirectory.find(path).claim()();
+});
+
+it("says so if it cannot be locked", () => {
+  const directory = DurableDirectory.create(path);
+  mkdirSync(join(path, "lock"));
+  expect(() => directory.claim()).toThrow(`cannot lock ${path}: EISDIR`);
 });
 
 it.each([

@@ -1,8 +1,10 @@
 import {
+  existsSync,
   lstatSync,
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmdirSync,
   rmSync,
   type Stats,
@@ -17,6 +19,8 @@ const FORMAT = "exec-server durable 1\n";
 const OTHERS = 0o077;
 
 const FORMAT_FILE = "format";
+/** Its name while it is written. */
+const NEW_FORMAT_FILE = "format.new";
 const LOCK_FILE = "lock";
 const SOCKET = "keeper.sock";
 /** Names of directories in which `bindUnixSocket` makes a socket. */
@@ -24,6 +28,8 @@ const SOCKET_DIRECTORY = ".es-";
 const JOURNAL = "journal.jsonl";
 const ERRORS = "keeper.err";
 const SPOOL = "output";
+/** Is there if servers may not start a keeper. */
+const MANAGED = "managed";
 
 /** The directory through which a server finds its keeper again. Only its user can enter it. */
 export class DurableDirectory {
@@ -50,8 +56,14 @@ export class DurableDirectory {
         mkdirSync(directory.path, { mode: 0o700 });
       directory.#check(lstatSync(directory.path));
       // Not a home, which would be hidden from everything that runs in a sandbox.
-      if (directory.#format() === undefined && readdirSync(directory.path).length === 0)
-        writeFileSync(directory.#file(FORMAT_FILE), FORMAT, { mode: 0o600, flag: "wx" });
+      if (
+        directory.#format() === undefined &&
+        readdirSync(directory.path).every((name) => name === NEW_FORMAT_FILE)
+      ) {
+        // Not a part of it, if the disk is full.
+        writeFileSync(directory.#file(NEW_FORMAT_FILE), FORMAT, { mode: 0o600 });
+        renameSync(directory.#file(NEW_FORMAT_FILE), directory.#file(FORMAT_FILE));
+      }
     } catch (error) {
       if (error instanceof UsageError) throw error;
       throw new CapabilityError("OS_ERROR", `cannot use ${directory.path}: ${messageOf(error)}`, {
@@ -80,9 +92,24 @@ export class DurableDirectory {
     return this.#file(SPOOL);
   }
 
-  /** Returns what releases it; undefined if another server uses it. */
+  /** Whether only somebody else starts its keeper. */
+  get isManaged(): boolean {
+    return existsSync(this.#file(MANAGED));
+  }
+
+  manage(): void {
+    writeFileSync(this.#file(MANAGED), "", { mode: 0o600 });
+  }
+
+  /** Returns what releases it; undefined if another server uses it. Throws a CapabilityError if there is no telling. */
   lock(): (() => void) | undefined {
-    return tryToLock(this.#file(LOCK_FILE));
+    try {
+      return tryToLock(this.#file(LOCK_FILE));
+    } catch (error) {
+      throw new CapabilityError("OS_ERROR", `cannot lock ${this.path}: ${messageOf(error)}`, {
+        cause: error,
+      });
+    }
   }
 
   /** The same; throws a UsageError instead. */
@@ -95,21 +122,30 @@ export class DurableDirectory {
   /** Removes its files, and itself if nothing else is in it. */
   remove(): void {
     // A server that was killed while it made the socket has left its directory.
-    const unfinished = readdirSync(this.path).filter((name) => name.startsWith(SOCKET_DIRECTORY));
-    for (const name of [
-      ...unfinished,
+    const unfinished = this.#names().filter((name) => name.startsWith(SOCKET_DIRECTORY));
+    const files = [
       SOCKET,
       JOURNAL,
       `${JOURNAL}.new`,
       ERRORS,
       SPOOL,
+      MANAGED,
       LOCK_FILE,
+      NEW_FORMAT_FILE,
       FORMAT_FILE,
-    ])
-      rmSync(this.#file(name), { recursive: true, force: true });
+    ];
+    for (const name of [...unfinished, ...files]) rmSync(this.#file(name), { recursive: true, force: true });
     try {
       rmdirSync(this.path);
     } catch {} // Somebody has put something there.
+  }
+
+  #names(): string[] {
+    try {
+      return readdirSync(this.path);
+    } catch {
+      return []; // Another command was faster.
+    }
   }
 
   #file(name: string): string {

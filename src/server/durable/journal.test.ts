@@ -1,4 +1,14 @@
-import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import {
+  appendFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
@@ -73,6 +83,30 @@ it("is for its user alone, and reads what was not written to its end", () => {
   expect(ids(open().newlyLost)).toEqual(["a"]);
 });
 
+it("leaves out lines that no keeper has written", () => {
+  open().processStarted(process("a"));
+  const lines = [
+    null,
+    1,
+    [],
+    {},
+    { event: "start", n: 2 },
+    { event: "lost", entry: { process: "b" } },
+    { event: "x" },
+  ];
+  appendFileSync(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+  expect(readJournal(path)).toMatchObject({ lost: [], running: [{ process: "a" }] });
+});
+
+it.each([
+  ["a directory", () => mkdirSync(path)],
+  ["a link", () => symlinkSync("/dev/zero", path)],
+  ["a pipe without an end", () => execFileSync("mkfifo", [path])],
+])("is refused if it is %s", (_, make) => {
+  make();
+  expect(() => open()).toThrow(`cannot read the journal ${path}: `);
+});
+
 it("stays small, however much has run", () => {
   const journal = open();
   journal.processStarted(process("stays"));
@@ -83,6 +117,16 @@ it("stays small, however much has run", () => {
   }
   expect(readFileSync(path, "utf8").split("\n").length).toBeLessThan(2_000);
   expect(ids(readJournal(path).running)).toEqual(["stays"]);
+});
+
+it("stays small, however long the commands are", () => {
+  const journal = open();
+  for (let at = 0; at < 1_000; at += 1) {
+    const long = process(`p${at}`, ["sh", "-c", ...Array.from({ length: 30 }, () => "x".repeat(1_000))]);
+    journal.processStarted(long);
+    journal.processEnded(long);
+  }
+  expect(statSync(path).size).toBeLessThan(5 * 1024 * 1024);
 });
 
 it("remembers the newest of many lost processes", () => {

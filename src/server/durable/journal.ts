@@ -1,11 +1,22 @@
-import { closeSync, openSync, readFileSync, renameSync, writeFileSync, writeSync } from "node:fs";
-import { messageOf } from "../../base/errors.ts";
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
+import { CapabilityError, messageOf } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
+import { resultOr } from "../../native/result-or.ts";
 import { redactArgv } from "../audit/redact.ts";
 import type { ObservedProcess, ServerObserver } from "../settings/observer.ts";
 
-/** Lines of ended processes after which the file is written anew. */
+/** Lines of ended processes after which the file is written anew, and their length. */
 const MAX_ENDED_LINES = 4_096;
+const MAX_ENDED_BYTES = 4 * 1024 * 1024;
 /** Lost processes that are remembered, the newest ones. */
 const MAX_LOST = 1_024;
 
@@ -39,13 +50,15 @@ export class Journal implements ServerObserver {
   #lost: readonly LostProcess[];
   #last = 0;
   #endedLines = 0;
+  /** Length of the lines since the file was written anew. */
+  #newBytes = 0;
   /** Lines are missing in the file. */
   #isTorn = false;
 
   /** Processes that ran when the keeper before was killed. */
   readonly newlyLost: readonly LostProcess[];
 
-  /** Throws the system's error if the file cannot be written. */
+  /** Throws the system's error if the file cannot be written, and a CapabilityError if it cannot be read. */
   constructor(path: string, logger: Logger) {
     this.#path = path;
     this.#logger = logger;
@@ -86,15 +99,19 @@ export class Journal implements ServerObserver {
 
   #write(line: Line): void {
     try {
-      if (this.#isTorn || this.#endedLines > MAX_ENDED_LINES) {
+      const isLong = this.#newBytes > MAX_ENDED_BYTES && this.#endedLines > this.#running.size;
+      if (this.#isTorn || isLong || this.#endedLines > MAX_ENDED_LINES) {
         const before = this.#fd;
         this.#fd = this.#renew();
         closeSync(before);
         this.#endedLines = 0;
+        this.#newBytes = 0;
         this.#isTorn = false;
       } else {
         const text = `${JSON.stringify(line)}\n`;
-        if (writeSync(this.#fd, text) < Buffer.byteLength(text)) this.#isTorn = true;
+        const bytes = Buffer.byteLength(text);
+        this.#newBytes += bytes;
+        if (writeSync(this.#fd, text) < bytes) throw new Error("no space left for the whole line");
       }
     } catch (error) {
       // It is written anew with the next line. What runs goes on.
@@ -118,7 +135,10 @@ export class Journal implements ServerObserver {
   }
 }
 
-/** What a journal holds. A line that was not written to its end is left out. */
+/**
+ * What a journal holds. A line that was not written to its end, or not by a keeper, is left out. Throws a CapabilityError
+ * if it cannot be read.
+ */
 export function readJournal(path: string): {
   readonly lost: readonly LostProcess[];
   readonly running: readonly JournalEntry[];
@@ -134,18 +154,46 @@ export function readJournal(path: string): {
 }
 
 function linesOf(path: string): Line[] {
-  let text: string;
+  return readText(path)
+    .split("\n")
+    .flatMap((text) => {
+      const line = resultOr(undefined, () => JSON.parse(text) as unknown);
+      return isLine(line) ? [line] : [];
+    });
+}
+
+/** Somebody may have put something there that is not a file, and would never end. */
+function readText(path: string): string {
+  let fd: number | undefined;
   try {
-    text = readFileSync(path, "utf8");
+    fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    if (!fstatSync(fd).isFile()) throw new Error("it is not a file");
+    return readFileSync(fd, "utf8");
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
-    throw error;
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return "";
+    throw new CapabilityError("OS_ERROR", `cannot read the journal ${path}: ${messageOf(error)}`, {
+      cause: error,
+    });
+  } finally {
+    if (fd !== undefined) closeSync(fd);
   }
-  return text.split("\n").flatMap((line) => {
-    try {
-      return [JSON.parse(line) as Line];
-    } catch {
-      return [];
-    }
-  });
+}
+
+function isLine(value: unknown): value is Line {
+  if (typeof value !== "object" || value === null) return false;
+  const { event, n, entry } = value as Partial<Record<"event" | "n" | "entry", unknown>>;
+  if (event === "end") return typeof n === "number";
+  if (event === "start") return typeof n === "number" && isEntry(entry);
+  return event === "lost" && isEntry(entry) && typeof (entry as Partial<LostProcess>).lostAt === "string";
+}
+
+function isEntry(value: unknown): value is JournalEntry {
+  if (typeof value !== "object" || value === null) return false;
+  const { startedAt, process, pid, principal, connection, argv } = value as Partial<JournalEntry>;
+  return (
+    [startedAt, process, principal].every((text) => typeof text === "string") &&
+    [pid, connection].every((number) => Number.isSafeInteger(number)) &&
+    Array.isArray(argv) &&
+    argv.every((word) => typeof word === "string")
+  );
 }

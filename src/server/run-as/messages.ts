@@ -34,6 +34,8 @@ export interface UserSettings {
   readonly audit: Pick<AuditOptions, "onFailure"> | undefined;
   /** Whether there are other observers. */
   readonly isObserved: boolean;
+  /** Whether clients can get links to the web console. */
+  readonly hasConsole: boolean;
   /** Idle time, without a connection, a session and a kept process, after which it reports that. */
   readonly idleMs: number;
 }
@@ -92,6 +94,9 @@ export interface RelayedEnd {
   readonly sentBytes?: number | undefined;
 }
 
+/** Requests of clients that only the main server can answer. */
+export type FrontMethod = "server/audit" | "console/link";
+
 /** From the main server to a user's server. */
 export type ToUserServer =
   | { readonly kind: "settings"; readonly settings: UserSettings }
@@ -103,6 +108,7 @@ export type ToUserServer =
   | { readonly kind: "ping" }
   /** The line with this number, and all before it, are in the audit log. */
   | { readonly kind: "recorded"; readonly record: number }
+  | { readonly kind: "answer"; readonly id: number; readonly result?: unknown; readonly error?: WireError }
   | { readonly kind: "drain" }
   | { readonly kind: "close" };
 
@@ -153,11 +159,20 @@ export type UserState = Pick<ServerState, "sessions" | "runningProcesses" | "buf
 export type FromUserServer =
   /** `connections` is the highest number of a connection that it has served. */
   | { readonly kind: "ready"; readonly connections: number }
-  | { readonly kind: "pong" }
+  /** Whether something in a sandbox may be using the network of this machine. */
+  | { readonly kind: "pong"; readonly usesNetwork: boolean }
   /** It cannot serve, and ends. */
   | { readonly kind: "fault"; readonly message: string }
   | { readonly kind: "reports"; readonly reports: readonly Report[] }
   | { readonly kind: "idle" }
+  /** A keeper asks for one of its clients. */
+  | {
+      readonly kind: "ask";
+      readonly id: number;
+      readonly connection: number;
+      readonly method: FrontMethod;
+      readonly params: unknown;
+    }
   /** A client has requested it. */
   | { readonly kind: "cordon"; readonly isCordoned: boolean }
   | { readonly kind: "drained" }

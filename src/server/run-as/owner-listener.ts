@@ -1,4 +1,5 @@
 import { createServer, type Server, type Socket } from "node:net";
+import { isBelow } from "../../capabilities/host/connection-owner.ts";
 import { descriptorOf, peerProcess } from "../../native/peer-process.ts";
 import { resultOr } from "../../native/result-or.ts";
 import { type Frame, readFrames, writeFrame } from "../wire/frames.ts";
@@ -25,6 +26,8 @@ export interface Owner {
 }
 
 export interface OwnerListenerEvents {
+  /** Whether others can find the socket. */
+  readonly isNamed: boolean;
   /** Returns what takes its messages. */
   control(owner: Owner): (message: ToUserServer) => void;
   /** The owner is gone. */
@@ -36,7 +39,8 @@ export interface OwnerListenerEvents {
 
 /**
  * Listens on the socket that a user's server got from the one that started it, and takes connections of the same user as
- * that one: it was asked for its user before this program became another.
+ * that one: it was asked for its user before this program became another. The socket of a keeper has a name, which other
+ * servers' sandboxes may show: nothing in them is taken for its server.
  */
 export class OwnerListener {
   readonly #server: Server;
@@ -55,7 +59,9 @@ export class OwnerListener {
 
   #accept(socket: Socket): void {
     socket.on("error", () => {});
-    if (resultOr(undefined, () => peerProcess(descriptorOf(socket)).uid) !== this.#owner) {
+    const peer = resultOr(undefined, () => peerProcess(descriptorOf(socket)));
+    const isOwner = peer?.uid === this.#owner && peer !== undefined;
+    if (!isOwner || (this.#events.isNamed && isBelow(peer.pid))) {
       socket.destroy();
       return;
     }

@@ -27,7 +27,7 @@ const REPORTS: readonly Report[] = [
 
 it.each<FromUserServer>([
   { kind: "ready", connections: 3 },
-  { kind: "pong" },
+  { kind: "pong", usesNetwork: false },
   { kind: "idle" },
   { kind: "drained" },
   { kind: "fault", message: "m" },

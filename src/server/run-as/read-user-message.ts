@@ -1,11 +1,12 @@
 import { RECORD } from "../audit/last-records.ts";
-import type { FromUserServer, Report, LogLevel } from "./messages.ts";
+import type { FrontMethod, FromUserServer, Report, LogLevel } from "./messages.ts";
 
 /** More than any message that the program of a user's server sends. */
 export const MAX_USER_MESSAGE_BYTES = 16 * 1024 * 1024;
 
 type Fields = Readonly<Record<string, unknown>>;
 
+const FRONT_METHODS: ReadonlySet<unknown> = new Set<FrontMethod>(["server/audit", "console/link"]);
 const LEVELS: ReadonlySet<unknown> = new Set<LogLevel>(["error", "warn", "info", "debug"]);
 
 /**
@@ -104,7 +105,7 @@ const REPORTS: Readonly<Record<Report["kind"], Check>> = {
 
 const isMessage = ofKind({
   ready: withFields({ connections: isCount }),
-  pong: isFields,
+  pong: withFields({ usesNetwork: isBoolean }),
   idle: isFields,
   drained: isFields,
   status: withFields({
@@ -118,6 +119,7 @@ const isMessage = ofKind({
     }),
   }),
   fault: withFields({ message: isText }),
+  ask: withFields({ id: isCount, connection: isCount, method: (method) => FRONT_METHODS.has(method) }),
   cordon: withFields({ isCordoned: isBoolean }),
   reports: withFields({ reports: listOf(ofKind(REPORTS)) }),
 } satisfies Record<FromUserServer["kind"], Check>);

@@ -69,6 +69,10 @@ export class RelayedClient {
     );
   }
 
+  get credential(): Credential {
+    return this.#options.client.credential;
+  }
+
   /** Nothing is read from the client before. */
   open(connect: () => Socket): void {
     if (this.#closed) return;

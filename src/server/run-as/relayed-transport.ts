@@ -66,7 +66,11 @@ export class RelayedTransport implements Transport {
 
   sendParts(parts: readonly Uint8Array[], flushed?: () => void): void {
     this.#flush.soon();
-    this.#send({ bytes: parts }, parts.reduce((sum, part) => sum + part.length, 0), flushed);
+    this.#send(
+      { bytes: parts },
+      parts.reduce((sum, part) => sum + part.length, 0),
+      flushed,
+    );
   }
 
   #send(content: FrameContent, bytes: number, flushed: (() => void) | undefined): void {

@@ -29,7 +29,14 @@ afterEach(() => {
 function listenOn(address: OpenedSocket, events: Partial<OwnerListenerEvents>, owner?: number): void {
   const listener = new OwnerListener(
     address.listener,
-    { control: () => vi.fn(), lost: vi.fn(), command: vi.fn(), client: () => () => undefined, ...events },
+    {
+      isNamed: false,
+      control: () => vi.fn(),
+      lost: vi.fn(),
+      command: vi.fn(),
+      client: () => () => undefined,
+      ...events,
+    },
     owner,
   );
   cleanups.push(() => listener.close());
@@ -96,8 +103,8 @@ it("passes messages on in both directions, and tells when one side is gone", asy
     { kind: "cordon", isCordoned: true },
     { kind: "ping" },
   ]);
-  owner.send({ kind: "pong" });
-  expect(await received.next()).toEqual({ kind: "pong" });
+  owner.send({ kind: "pong", usesNetwork: false });
+  expect(await received.next()).toEqual({ kind: "pong", usesNetwork: false });
   opened.close();
   expect(await lost.next()).toBe(owner);
   await opened.ended;

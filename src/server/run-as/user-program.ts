@@ -2,12 +2,18 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, openSync } from "node:fs";
 import { connect } from "node:net";
+import { dirname } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { CapabilityError } from "../../base/errors.ts";
 import { descriptorOf, peerProcess } from "../../native/peer-process.ts";
 import { withholdInheritedDescriptors } from "../../native/spawn.ts";
 import type { DurableDirectory } from "../durable/durable-directory.ts";
 import { openNamedSocket, openUnnamedSocket, type UserSocket } from "./user-socket.ts";
 
 const MAX_STDERR_CHARACTERS = 2_000;
+/** Less than a user's server may take to start. */
+const MANAGED_START_MS = 20_000;
+const MANAGED_CHECK_MS = 50;
 
 /** The running program of a user's server. */
 export interface UserProgram {
@@ -25,7 +31,7 @@ export interface UserProgram {
 export async function startChild(file: string): Promise<UserProgram> {
   const { listener, ...address } = await openUnnamedSocket();
   try {
-    const child = await start(file, ["ignore", "ignore", "pipe", listener]);
+    const child = await start([file], ["ignore", "ignore", "pipe", listener]);
     return {
       pid: child.pid!,
       address,
@@ -41,23 +47,40 @@ export async function startChild(file: string): Promise<UserProgram> {
   }
 }
 
-/** Finds the keeper of a directory, or starts one if none listens there. It outlives this program. */
+/**
+ * Finds the keeper of a directory, or starts one if none listens there, unless somebody else does. It outlives this
+ * program.
+ */
 export async function findKeeper(directory: DurableDirectory, file: string): Promise<UserProgram> {
   const path = directory.socket;
   const address = { path, close: () => {} };
-  const pid = await findListener(path);
+  const pid = directory.isManaged ? await awaitListener(path) : await findListener(path);
   if (pid !== undefined)
     return { pid, address, isNew: false, kill: (signal) => signalTo(pid, signal), ended: undefined };
   const listener = await openNamedSocket(path);
   const errors = openSync(directory.errors, "a", 0o600);
   try {
-    const child = await start(file, ["ignore", "ignore", errors, listener]);
+    // The directory tells keepers apart in lists of processes.
+    const child = await start([file, directory.path], ["ignore", "ignore", errors, listener]);
     child.unref();
     const kill = (signal: NodeJS.Signals): void => void child.kill(signal);
     return { pid: child.pid!, address, isNew: true, kill, ended: undefined };
   } finally {
     closeSync(errors);
     closeSync(listener);
+  }
+}
+
+/** Another program may be about to start it again. */
+async function awaitListener(path: string): Promise<number> {
+  for (const deadline = performance.now() + MANAGED_START_MS; ; await delay(MANAGED_CHECK_MS)) {
+    const pid = await findListener(path);
+    if (pid !== undefined) return pid;
+    if (performance.now() > deadline)
+      throw new CapabilityError(
+        "OS_ERROR",
+        `it does not run, and only \`exec-server durable keep ${dirname(path)}\` starts it`,
+      );
   }
 }
 
@@ -83,9 +106,9 @@ function signalTo(pid: number, signal: NodeJS.Signals): void {
 }
 
 /** It begins as the user of this program, without any of its open descriptors and settings. */
-async function start(file: string, stdio: ("ignore" | "pipe" | number)[]): Promise<ChildProcess> {
+async function start(args: readonly string[], stdio: ("ignore" | "pipe" | number)[]): Promise<ChildProcess> {
   withholdInheritedDescriptors();
-  const child = spawn(process.execPath, [file], {
+  const child = spawn(process.execPath, args, {
     cwd: "/",
     env: {},
     // A new session, out of reach of terminal signals.

@@ -1,4 +1,5 @@
 import { createDeferred } from "../../base/deferred.ts";
+import { Fifo } from "../../base/fifo.ts";
 import { settledWithin } from "../../base/deadlines.ts";
 import { CapabilityError, messageOf } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
@@ -7,6 +8,8 @@ import type { ServerFiles } from "../../capabilities/sandbox/view/server-files.t
 import type { Environment } from "../../capabilities/process/env-policy.ts";
 import type { NumberedAccount } from "../../native/account.ts";
 import type { Transport } from "../../transport/transport.ts";
+import { toWire } from "../../rpc/error-wire.ts";
+import type { Credential } from "../access/credential.ts";
 import type { Audit } from "../audit/audit.ts";
 import type { AuditOptions } from "../settings/server-options.ts";
 import type { RequestObservers } from "../wire/request-observers.ts";
@@ -19,6 +22,7 @@ import { ReportRelay } from "./report-relay.ts";
 import { StallWatch } from "./stall-watch.ts";
 import type {
   FromUserServer,
+  FrontMethod,
   KeeperSettings,
   RelayedConnection,
   SharedOptions,
@@ -40,6 +44,8 @@ const IDLE_MS = 60_000;
 const START_TIMEOUT_MS = 30_000;
 /** Time for its end, in addition to that of its processes. */
 const END_TIMEOUT_MS = 5_000;
+/** Time for its answer to a question. */
+const ANSWER_MS = 1_000;
 /** Time for messages it sent before it ended. */
 const LAST_WORDS_MS = 1_000;
 /** WebSocket's code for a server that is back soon. */
@@ -56,9 +62,15 @@ export interface UserServerSurroundings {
   /** The groups that users' servers run in. */
   readonly controlGroups: ControlGroups;
   readonly ports: () => readonly number[];
+  /** Answers what a keeper cannot. Undefined for links, if there is no console. */
+  readonly front: FrontHandlers;
   /** What serves clients as this program's own user and outlives this program. Undefined if this one serves them. */
   readonly durable: Durable | undefined;
 }
+
+type FrontHandlers = Readonly<
+  Record<FrontMethod, ((credential: Credential, params: unknown) => unknown) | undefined>
+>;
 
 export interface Durable {
   readonly directory: DurableDirectory;
@@ -107,6 +119,8 @@ export class UserServer {
   #isCordoned = false;
   /** Set once it is ready. */
   #stallWatch: StallWatch | undefined;
+  /** Get the answers to pings, in their order. */
+  readonly #asked = new Fifo<(usesNetwork: boolean) => void>();
   #isClosing = false;
   #hasEnded = false;
   #lastConnection = 0;
@@ -158,6 +172,25 @@ export class UserServer {
     let count = 0;
     for (const { observed } of this.#clients.values()) if (observed.principal === principal) count += 1;
     return count;
+  }
+
+  /**
+   * Whether something in its sandboxes may be using the network of this machine. That of a user may say anything, so it
+   * is not asked.
+   */
+  async usesNetwork(): Promise<boolean> {
+    if (this.#durable === undefined) return true;
+    const answered = createDeferred<boolean>();
+    this.#ask((usesNetwork) => answered.resolve(usesNetwork));
+    await settledWithin(Promise.race([answered.promise, this.#exited.promise]), ANSWER_MS);
+    answered.resolve(true);
+    return answered.promise;
+  }
+
+  #ask(answered: (usesNetwork: boolean) => void): void {
+    if (this.#link === undefined) return answered(true);
+    this.#asked.push(answered);
+    this.#link.send({ kind: "ping" });
   }
 
   accept(transport: Transport, client: AdmittedClient): void {
@@ -270,7 +303,7 @@ export class UserServer {
   }
 
   #settings(keeper: KeeperSettings | undefined): UserSettings {
-    const { shared, files, audit, onFailure, observer } = this.#options;
+    const { shared, files, audit, onFailure, observer, front } = this.#options;
     const { limits, sandbox, requireSandbox, keepProcesses, concurrentRequests, version, program } = shared;
     // Another user could not read them.
     const secrets = this.#account === undefined ? shared.secrets : undefined;
@@ -292,6 +325,7 @@ export class UserServer {
       cwd: process.cwd(),
       audit: audit && (onFailure === undefined ? {} : { onFailure }),
       isObserved: observer !== undefined,
+      hasConsole: front["console/link"] !== undefined,
       idleMs: IDLE_MS,
     };
   }
@@ -299,7 +333,7 @@ export class UserServer {
   /** Any program of the user can stop it. */
   #watchStalls(): StallWatch {
     return new StallWatch({
-      ask: () => this.#link?.send({ kind: "ping" }),
+      ask: () => this.#ask(() => {}),
       revive: () => this.#signal("SIGCONT"),
       lost: () => this.#fail("its server does not answer; a program of that user may have stopped it"),
     });
@@ -315,6 +349,7 @@ export class UserServer {
         this.#ready.resolve();
         break;
       case "pong":
+        this.#asked.shift()?.(message.usesNetwork);
         break;
       case "fault":
         this.#fail(message.message);
@@ -328,10 +363,28 @@ export class UserServer {
       case "cordon":
         this.#options.cordon(message.isCordoned);
         break;
+      case "ask":
+        void this.#answer(message);
+        break;
       case "drained":
         this.#drained.resolve();
         break;
       case "status":
+    }
+  }
+
+  /** Only a keeper may ask: the program of a user could ask for more than its clients have a right to. */
+  async #answer({ id, connection, method, params }: Extract<FromUserServer, { kind: "ask" }>): Promise<void> {
+    const client = this.#clients.get(connection);
+    if (this.#durable === undefined || client === undefined) return;
+    try {
+      const result = await this.#options.front[method]?.(client.credential, params);
+      this.#link?.send({ kind: "answer", id, result });
+    } catch (error) {
+      const wireError = toWire(error);
+      // Any other is a fault of this program.
+      if (wireError === undefined) throw error;
+      this.#link?.send({ kind: "answer", id, error: wireError });
     }
   }
 

@@ -56,6 +56,14 @@ export class UserServers {
     return this.#servers.size > 0 || this.#ending.size > 0;
   }
 
+  /** Whether something in their sandboxes may be using the network of this machine. */
+  async useNetwork(): Promise<boolean> {
+    if (this.#ending.size > 0) return true;
+    return (await Promise.all(Array.from(this.#servers.values(), (server) => server.usesNetwork()))).includes(
+      true,
+    );
+  }
+
   connectionsOf(principal: string): number {
     return this.#sum((server) => server.connectionsOf(principal));
   }

@@ -2,7 +2,7 @@ import type { Spool } from "../../capabilities/process/output/spool/spool.ts";
 import { findCodexHome } from "../../capabilities/host/codex-home.ts";
 import { readHostInfo } from "../../capabilities/host/host-info.ts";
 import type { Environment } from "../../capabilities/process/env-policy.ts";
-import { Router } from "../../rpc/router.ts";
+import { type Handlers, Router } from "../../rpc/router.ts";
 import { checkRights } from "../access/check-rights.ts";
 import type { ClientConnection } from "../clients/client-connection.ts";
 import { describeEnvironment, listExtensions } from "./environment-info.ts";
@@ -44,11 +44,13 @@ export interface RouterParts extends ServerFacts {
   readonly version: string | undefined;
   /** Undefined if it is not served. */
   readonly console: ConsoleLinks | undefined;
+  /** What another server answers. */
+  readonly front: Handlers<ClientConnection> | undefined;
 }
 
 /** Every method that a server answers. Throws a UsageError if a file root is not a directory. */
 export function createRouter(parts: RouterParts): Router<ClientConnection> {
-  const { environment, limits, sessions, kept, keepsProcesses, starter, sandboxes, console } = parts;
+  const { environment, limits, sessions, kept, keepsProcesses, starter, sandboxes, console, front } = parts;
   const host = readHostInfo(environment);
   const codexHome = findCodexHome(environment, host.homeDirectory);
   const locations = new Locations(limits.fsRoots);
@@ -83,6 +85,7 @@ export function createRouter(parts: RouterParts): Router<ClientConnection> {
     ...commandHandlers(starter, limits, sandboxes),
     ...serverHandlers(parts),
     ...(console === undefined ? {} : consoleHandlers(console)),
+    ...front,
   };
   const missing = [
     ...(keepsProcesses ? [] : ["process/start.keep"]),

@@ -23,6 +23,8 @@ export interface ListeningServer extends Server, AsyncDisposable {
 interface Listening {
   readonly url: string;
   readonly consoleLink?: () => string | undefined;
+  /** Those who have connected are to be admitted first. */
+  readonly leave?: () => Promise<void>;
   /** The server admits no further connections. */
   readonly draining?: () => void;
   readonly stop: () => Promise<void>;
@@ -31,7 +33,7 @@ interface Listening {
 /** A server as its program sees it. */
 export function listeningServer(
   server: Server,
-  { url, consoleLink = () => undefined, draining, stop }: Listening,
+  { url, consoleLink = () => undefined, leave, draining, stop }: Listening,
 ): ListeningServer {
   const closed = createDeferred<void>();
   // Programs need not wait for it; `close` rejects, too.
@@ -52,10 +54,11 @@ export function listeningServer(
     exclude: (ends) => server.exclude(ends),
     accept: (transport, accepted) => server.accept(transport, accepted),
     state: () => server.state(),
-    drain: () => {
+    drain: async () => {
+      await leave?.();
       const drained = server.drain();
       draining?.();
-      return drained;
+      await drained;
     },
     close,
     [Symbol.asyncDispose]: close,

@@ -3,20 +3,39 @@ import { messageOf } from "../../base/errors.ts";
 import type { ToUserServer, UserSettings } from "../run-as/messages.ts";
 import { type Owner, OwnerListener } from "../run-as/owner-listener.ts";
 import { Reporter } from "../run-as/reporter.ts";
+import { UnheardLog } from "../run-as/unheard-log.ts";
 import { UserService } from "./user-service.ts";
+
+/** The program that serves. */
+export interface ServedProgram {
+  /** Its own file, which the user must be able to read. */
+  readonly programFile: string;
+  readonly version: string;
+  /** Whether it outlives the server that has started it. */
+  readonly isKeeper: boolean;
+}
 
 /**
  * A server for the clients that run as one user. It is started as root and becomes that user, before it serves anybody.
  * Or a keeper, for clients that run as the user of the server that has started it: then another one can take the place
- * of that server. It listens on an inherited socket. `programFile` is its own file, which the user must be able to read.
+ * of that server. It listens on an inherited socket. Returns what ends it, with everything that it runs.
  */
-export function serveUser(listenerFd: number, programFile: string): void {
+export function serveUser(
+  listenerFd: number,
+  { programFile, version, isKeeper }: ServedProgram,
+): () => Promise<void> {
   const started = createDeferred<UserService>();
+  const startedAt = new Date().toISOString();
   let service: UserService | undefined;
   let current: Owner | undefined;
+  const unheard = new UnheardLog();
   const send: Owner["send"] = (message, sent) => {
-    if (current === undefined) sent?.();
-    else current.send(message, sent);
+    if (current !== undefined) {
+      current.send(message, sent);
+      return;
+    }
+    if (message.kind === "reports") unheard.add(message.reports);
+    sent?.();
   };
   const reporter = new Reporter((reports, sent) => send({ kind: "reports", reports }, sent));
   /** Ends what it runs. */
@@ -36,9 +55,13 @@ export function serveUser(listenerFd: number, programFile: string): void {
     }
   };
   const attach = (owner: Owner, settings: UserSettings, keeper: UserService): void => {
+    if (current !== undefined) {
+      owner.send({ kind: "fault", message: "it serves another server" });
+      return;
+    }
     const differences = keeper.differences(settings);
     if (differences.length > 0) {
-      const message = `it was started with other settings (${differences.join(", ")}): use the same ones, or end it`;
+      const message = `it was started with other settings (${differences.join("; ")}): use the same ones, or end it`;
       owner.send({ kind: "fault", message });
       return;
     }
@@ -46,6 +69,7 @@ export function serveUser(listenerFd: number, programFile: string): void {
     reporter.flush();
     current = owner;
     send({ kind: "ready", connections: keeper.lastConnection });
+    send({ kind: "reports", reports: unheard.take() });
     keeper.attached(settings);
   };
   const take = (owner: Owner, message: ToUserServer): void => {
@@ -53,27 +77,35 @@ export function serveUser(listenerFd: number, programFile: string): void {
       if (service === undefined) start(owner, message.settings);
       else attach(owner, message.settings, service);
     } else if (owner !== current) return;
-    else if (message.kind === "ping") send({ kind: "pong" });
+    else if (message.kind === "ping") send({ kind: "pong", usesNetwork: service?.usesNetwork === true });
     // Messages are sent in order, so earlier reports have been sent by then.
     else if (message.kind === "close")
       void end().finally(() => send({ kind: "drained" }, () => process.exit(0)));
     else service?.take(message);
   };
   const listener = new OwnerListener(listenerFd, {
+    isNamed: isKeeper,
     control: (owner) => (message) => take(owner, message),
     lost: (owner) => {
       if (owner !== current) return;
       current = undefined;
       if (service === undefined) process.exit(1);
-      else if (!service.isKeeper) void end().finally(() => process.exit(0));
+      else if (!isKeeper) void end().finally(() => process.exit(0));
     },
     // Connections are not read in order: its settings may come after the first client.
     client: (connection, socket) =>
       service?.connect(connection, socket) ?? started.promise.then((one) => one.connect(connection, socket)),
     command: (command, owner) => {
-      if (service?.isKeeper !== true) return;
+      if (!isKeeper) return;
+      const { sessions = 0, runningProcesses = 0 } = service?.state ?? {};
+      const isAttached = current !== undefined;
       if (command === "end") void end().finally(() => owner.send({ kind: "drained" }, () => process.exit(0)));
-      else owner.send({ kind: "status", status: { ...service.status, isAttached: current !== undefined } });
+      else
+        owner.send({
+          kind: "status",
+          status: { pid: process.pid, version, startedAt, sessions, runningProcesses, isAttached },
+        });
     },
   });
+  return end;
 }

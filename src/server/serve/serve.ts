@@ -1,8 +1,10 @@
+import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { CapabilityError, UsageError } from "../../base/errors.ts";
 import { silentLogger } from "../../base/logger.ts";
 import { DurableDirectory } from "../durable/durable-directory.ts";
 import { OwnListeners } from "../../capabilities/network-proxy/own-listeners.ts";
+import { forbidInspection } from "../../native/privileges.ts";
 import { describeErrno } from "../../native/os-error.ts";
 import { createMemoryPair } from "../../transport/memory.ts";
 import { openStdioTransport } from "../../transport/stdio.ts";
@@ -30,8 +32,8 @@ import { type ServerTls, TlsFiles } from "../access/tls-files.ts";
 /** Listen address and admission policy of a server. */
 export interface ServeOptions extends ServerOptions, AdmissionPolicy {
   /**
-   * `ws://IP:PORT`, where port 0 picks a free port, `wss://IP:PORT` with `tls`, `unix:///PATH` for a socket that only
-   * this user can connect to, `stdio` for one client on stdin and stdout of this program, which must not be used for
+   * `ws://IP:PORT`, where port 0 picks a free port, `wss://IP:PORT` with `tls`, `ws://fd:NUMBER` for an open descriptor
+   * of a TCP socket on which another program listens already, `unix:///PATH` for a socket that only this user can connect to, `stdio` for one client on stdin and stdout of this program, which must not be used for
    * anything else, or `none` for a server that is reached only through its `fleet` or `relay`. Default:
    * `ws://127.0.0.1:0`.
    */
@@ -110,8 +112,11 @@ export async function serve(options: ServeOptions = {}): Promise<ListeningServer
     return serveStdio(options);
   }
   if (options.durable !== undefined && options.runAs !== undefined && !resolveRunAs(options.runAs).isOwn)
-    throw new UsageError("a durable server does everything as its own user: leave out runAs");
+    throw new UsageError("a durable server does everything as its own user: it cannot run as another one");
   const durable = options.durable === undefined ? undefined : DurableDirectory.create(options.durable);
+  // Secrets of clients pass through it. Where processes see only those that they could inspect, the keeper would no longer
+  // see this one, and would refuse it.
+  if (durable !== undefined && existsSync("/proc/1")) forbidInspection();
   let release: (() => void) | undefined;
   const logger = options.logger ?? silentLogger;
   const files = tls && new TlsFiles(tls, logger);
@@ -153,7 +158,9 @@ export async function serve(options: ServeOptions = {}): Promise<ListeningServer
   let listener: WebSocketListener | undefined;
   let mcp: Awaited<ReturnType<typeof mcpEndpoint>> | undefined;
   let unwatch: (() => void) | undefined;
+  const hasSuccessor = address.kind === "websocket" && address.fd !== undefined;
   const stop = async (): Promise<void> => {
+    if (hasSuccessor) await listener?.leave();
     unwatch?.();
     authenticator?.close();
     console?.guests?.close();
@@ -221,6 +228,7 @@ export async function serve(options: ServeOptions = {}): Promise<ListeningServer
     return listeningServer(opened, {
       url,
       consoleLink: () => console?.link(),
+      leave: async () => (hasSuccessor ? listener?.leave() : undefined),
       draining: () => joinedFleet?.announce(),
       stop,
     });

@@ -7,9 +7,11 @@ import { ProcessStarter } from "../../capabilities/process/process-starter.ts";
 import { Sandbox } from "../../capabilities/sandbox/sandbox.ts";
 import type { ServerFiles } from "../../capabilities/sandbox/view/server-files.ts";
 import { MAX_RETAINED_CHUNKS } from "../../protocol/wire-limits.ts";
+import type { Handlers } from "../../rpc/router.ts";
 import { localCredential } from "../access/credential.ts";
 import { createRights, FULL_RIGHTS } from "../access/rights.ts";
 import { rightsContext, serverFiles } from "../access/rights-context.ts";
+import type { ClientConnection } from "../clients/client-connection.ts";
 import { Audit } from "../audit/audit.ts";
 import type { DurableDirectory } from "../durable/durable-directory.ts";
 import { ByteBudget } from "../wire/byte-budget.ts";
@@ -25,6 +27,7 @@ import { resolveRunAs } from "../access/run-as.ts";
 import { UserServers } from "../run-as/user-servers.ts";
 import { operatorPolicy, refuseExposed } from "../sandbox/operator-policy.ts";
 import { Sandboxes } from "../sandbox/sandboxes.ts";
+import { auditTail } from "./server-handlers.ts";
 import type { ServerOptions } from "../settings/server-options.ts";
 import { forbidInspection } from "../../native/privileges.ts";
 import { inheritable } from "../secrets/inheritable.ts";
@@ -44,6 +47,8 @@ export interface ServerParts {
   readonly durable?: DurableDirectory | undefined;
   /** Keeps output of processes on disk. */
   readonly spool?: Spool | undefined;
+  /** Handlers of what only the server in front of this one can answer. */
+  readonly front?: Handlers<ClientConnection> | undefined;
   /** Makes links to the web console for clients. */
   readonly console?: ConsoleLinks | undefined;
 }
@@ -115,6 +120,10 @@ export function createServerCore(
     logger,
     controlGroups: starter.createControlGroups(),
     ports: () => listeners.ports,
+    front: {
+      "server/audit": (_, params) => auditTail(audit, (params as { maxLines?: number | null }).maxLines),
+      "console/link": parts.console && ((credential) => parts.console?.createLink(credential)),
+    },
     durable: parts.durable && { directory: parts.durable, environment: whole },
     enter,
     cordon,
@@ -134,6 +143,7 @@ export function createServerCore(
     version: options.version,
     connections,
     console: parts.console,
+    front: parts.front,
     state,
     metrics,
     audit,

@@ -113,18 +113,23 @@ export function serverHandlers({
       };
     },
     "server/metrics": () => metrics(),
-    "server/audit": async (_client, { maxLines }) => {
-      const file = audit?.file;
-      if (audit === undefined || file === undefined)
-        throw refusal("UNSUPPORTED", "this server has no audit log: start it with --audit FILE");
-      const count = Math.min(maxLines ?? DEFAULT_LINES, MAX_LINES);
-      const lines = await readLastLines(file, count);
-      const { head, lost, isFailing } = audit;
-      return { file, lines, written: head.line, head: formatHead(head), lost, failing: isFailing };
-    },
+    "server/audit": (_client, { maxLines }) => auditTail(audit, maxLines),
     "server/cordon": (_client, { cordoned }) => {
       cordon.set(cordoned);
       return {};
     },
   } satisfies Handlers<ClientConnection>;
+}
+
+export async function auditTail(
+  audit: Audit | undefined,
+  maxLines: number | null | undefined,
+): Promise<Result<"server/audit">> {
+  const file = audit?.file;
+  if (audit === undefined || file === undefined)
+    throw refusal("UNSUPPORTED", "this server has no audit log: start it with --audit FILE");
+  const count = Math.min(maxLines ?? DEFAULT_LINES, MAX_LINES);
+  const lines = await readLastLines(file, count);
+  const { head, lost, isFailing } = audit;
+  return { file, lines, written: head.line, head: formatHead(head), lost, failing: isFailing };
 }

@@ -89,6 +89,8 @@ export interface ObservedServer extends Server {
   readonly observer: ServerObserver | undefined;
   readonly audit: Audit | undefined;
   readonly cordon: Cordon;
+  /** Whether something in a sandbox may be using the network of this machine. */
+  readonly usesNetwork: boolean;
   /** Like `exclude`, for an accepted Unix socket. */
   excludeUnix(descriptor: number): string | undefined;
   /** `number` is the connection's, if another program has numbered it. */
@@ -148,13 +150,20 @@ class ExecServer implements ObservedServer {
     return undefined;
   }
 
+  get usesNetwork(): boolean {
+    return this.#core.sandbox.usesNetwork;
+  }
+
   exclude(ends: ConnectionEnds): Promise<string | undefined> | undefined {
-    const { sandbox, users } = this.#core;
-    // It is unknown what the users' servers run, only whether there are any.
-    if (!sandbox.usesNetwork && !users.isRunning) return undefined;
-    return isHeldOutside(ends, users.known).then((outside) =>
-      outside ? undefined : this.#refuseSandboxed({ ...ends }),
-    );
+    const { users } = this.#core;
+    if (!this.usesNetwork && !users.isRunning) return undefined;
+    return this.#findSandboxed(ends);
+  }
+
+  async #findSandboxed(ends: ConnectionEnds): Promise<string | undefined> {
+    // The search takes as long as there are processes, so a keeper is asked first.
+    if (!this.usesNetwork && !(await this.#core.users.useNetwork())) return undefined;
+    return (await isHeldOutside(ends, this.#core.users.known)) ? undefined : this.#refuseSandboxed({ ...ends });
   }
 
   excludeUnix(descriptor: number): string | undefined {

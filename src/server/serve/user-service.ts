@@ -1,5 +1,6 @@
 import { accessSync, constants } from "node:fs";
 import type { Socket } from "node:net";
+import { createDeferred, type Deferred } from "../../base/deferred.ts";
 import { CapabilityError, messageOf } from "../../base/errors.ts";
 import type { Spool } from "../../capabilities/process/output/spool/spool.ts";
 import { OwnListeners } from "../../capabilities/network-proxy/own-listeners.ts";
@@ -7,16 +8,21 @@ import type { Environment } from "../../capabilities/process/env-policy.ts";
 import type { ServerFiles } from "../../capabilities/sandbox/view/server-files.ts";
 import type { NumberedAccount } from "../../native/account.ts";
 import { becomeUser, endWithParent } from "../../native/user-switch.ts";
+import type { Result } from "../../protocol/index.ts";
+import { fromWire } from "../../rpc/error-wire.ts";
+import type { Handlers } from "../../rpc/router.ts";
+import type { Credential } from "../access/credential.ts";
 import { createRights } from "../access/rights.ts";
 import { rightsContext } from "../access/rights-context.ts";
 import { Audit } from "../audit/audit.ts";
+import type { ClientConnection } from "../clients/client-connection.ts";
 import { Journal, type LostProcess } from "../durable/journal.ts";
 import { openSpool } from "../durable/open-spool.ts";
 import { createServerFor, type ObservedServer } from "./server.ts";
 import type { ServerOptions } from "../settings/server-options.ts";
 import { KeptLines } from "../run-as/kept-lines.ts";
 import type {
-  KeeperStatus,
+  FrontMethod,
   RelayedConnection,
   ToUserServer,
   UserSettings,
@@ -27,6 +33,8 @@ import { RelayedTransport } from "../run-as/relayed-transport.ts";
 import { RelayedRecords, Reporter } from "../run-as/reporter.ts";
 
 const STATE_MS = 250;
+/** Characters of a setting in a message. */
+const MAX_EXCERPT = 200;
 const SEARCH_PATH = "/usr/local/bin:/usr/bin:/bin";
 
 interface Surroundings {
@@ -50,7 +58,11 @@ export class UserService {
   readonly #settings: UserSettings;
   readonly #kept: KeptLines | undefined;
   readonly #spool: Spool | undefined;
-  readonly #startedAt = new Date().toISOString();
+  /** Of clients, for questions about them. */
+  readonly #connections = new WeakMap<Credential, number>();
+  /** Questions that the server has not answered yet. */
+  readonly #asked = new Map<number, Deferred<unknown>>();
+  #questions = 0;
   #lastConnection = 0;
   #state = "";
   /** As reported by the parent. */
@@ -81,6 +93,7 @@ export class UserService {
       files,
       cwd,
       spool: this.#spool,
+      front: keeper && this.#frontHandlers(settings),
     });
     const { cordon } = this.#server;
     cordon.watch(() => {
@@ -91,27 +104,26 @@ export class UserService {
     this.#recordLost(journal?.newlyLost ?? []);
   }
 
-  /** Whether it outlives the server that has started it. */
-  get isKeeper(): boolean {
-    return this.#kept !== undefined;
-  }
-
   /** The highest number of a connection so far. */
   get lastConnection(): number {
     return this.#lastConnection;
   }
 
-  get status(): Omit<KeeperStatus, "isAttached"> {
-    const { sessions, runningProcesses } = this.#server.state();
-    const { version = "unknown" } = this.#settings.options;
-    const { pid } = process;
-    return { pid, version, startedAt: this.#startedAt, sessions, runningProcesses };
+  get usesNetwork(): boolean {
+    return this.#server.usesNetwork;
   }
 
-  /** Names of settings in which another server differs from the one that has started this keeper. */
+  get state(): UserState {
+    const { sessions, runningProcesses, bufferedBytes } = this.#server.state();
+    return { sessions, runningProcesses, bufferedBytes };
+  }
+
+  /** In which settings another server differs from the one that has started this keeper. */
   differences(settings: UserSettings): string[] {
     const [own, others] = [this.#settings, settings].map(comparable);
-    return Object.keys({ ...own, ...others }).filter((name) => own![name] !== others![name]);
+    return Object.keys({ ...own, ...others })
+      .filter((name) => own![name] !== others![name])
+      .map((name) => `${name}: ${excerpt(own![name])}, now ${excerpt(others![name])}`);
   }
 
   /** Tells another server, which has taken the place of the one before, what it does not know. */
@@ -119,6 +131,8 @@ export class UserService {
     // It says so if its log cannot be written.
     if (this.#records !== undefined) this.#records.isFailing = false;
     this.#isCordoned = false;
+    // Their clients went with the server before.
+    this.#asked.clear();
     if (this.#server.cordon.isCordoned) this.#send({ kind: "cordon", isCordoned: true });
     this.#state = "";
     this.#reportState();
@@ -133,6 +147,13 @@ export class UserService {
       case "recorded":
         this.#kept?.recorded(message.record);
         break;
+      case "answer": {
+        const asked = this.#asked.get(message.id);
+        this.#asked.delete(message.id);
+        if (message.error === undefined) asked?.resolve(message.result);
+        else asked?.reject(fromWire(message.error));
+        break;
+      }
       case "cordon":
         this.#isCordoned = message.isCordoned;
         this.#server.cordon.set(message.isCordoned);
@@ -161,6 +182,7 @@ export class UserService {
       const { runAs: _, ...options } = connection.rights;
       const rights = createRights(options, { ...rightsContext(this.#options, this.#files), cwd: this.#cwd });
       const credential = { principal, rights, ...(tokenName === undefined ? {} : { name: tokenName }) };
+      this.#connections.set(credential, number);
       this.#server.accept(transport, {
         resumable,
         credential,
@@ -177,6 +199,25 @@ export class UserService {
     return (frame) => transport.take(frame);
   }
 
+  /** What the server has: the file of the audit log, and the console. */
+  #frontHandlers({ hasConsole }: UserSettings) {
+    const handle =
+      <M extends FrontMethod>(method: M) =>
+      ({ credential }: ClientConnection, params: unknown): Promise<Result<M>> => {
+        const asked = createDeferred<unknown>();
+        this.#questions += 1;
+        this.#asked.set(this.#questions, asked);
+        const connection = this.#connections.get(credential) ?? 0;
+        this.#send({ kind: "ask", id: this.#questions, connection, method, params });
+        // Checked by the router, as every result is.
+        return asked.promise as Promise<Result<M>>;
+      };
+    return {
+      "server/audit": handle("server/audit"),
+      ...(hasConsole ? { "console/link": handle("console/link") } : {}),
+    } satisfies Handlers<ClientConnection>;
+  }
+
   #recordLost(lost: readonly LostProcess[]): void {
     if (lost.length === 0) return;
     this.#reporter.logger.error("the keeper was killed, and what it ran is lost", { processes: lost.length });
@@ -189,20 +230,32 @@ export class UserService {
   }
 
   #reportState(): void {
-    const { sessions, runningProcesses, bufferedBytes } = this.#server.state();
-    const state: UserState = { sessions, runningProcesses, bufferedBytes };
+    const { state } = this;
     const text = JSON.stringify(state);
     if (text !== this.#state && this.#reporter.report({ kind: "state", state })) this.#state = text;
   }
 }
 
 /** What must be the same for all servers of a keeper, as text. The environment is that of the first one. */
-function comparable({ options, files, cwd, audit, isObserved }: UserSettings): Record<string, string> {
-  const { version: _version, program: _program, ...compared } = options;
-  const entries = Object.entries({ ...compared, files, cwd, audit, metrics: isObserved });
+function comparable(settings: UserSettings): Record<string, string> {
+  const { options, files, cwd, audit, isObserved, hasConsole } = settings;
+  const { version: _version, program: _program, limits, ...compared } = options;
+  const entries = Object.entries({
+    ...limits,
+    ...compared,
+    ...files,
+    cwd,
+    audit,
+    metrics: isObserved,
+    console: hasConsole,
+  });
   return Object.fromEntries(
     entries.filter(([, value]) => value !== undefined).map(([name, value]) => [name, JSON.stringify(value)]),
   );
+}
+
+function excerpt(value = "not set"): string {
+  return value.length <= MAX_EXCERPT ? value : `${value.slice(0, MAX_EXCERPT)}…`;
 }
 
 function become(account: NumberedAccount, programFile: string): void {

@@ -1,7 +1,8 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo, Server, Socket } from "node:net";
+import { type AddressInfo, Server, type Socket } from "node:net";
 import { hostname } from "node:os";
+import { setTimeout as delay } from "node:timers/promises";
 import { socketUrl } from "../../base/socket-url.ts";
 import { subprotocolAuthorization } from "../../base/subprotocol-token.ts";
 import {
@@ -28,19 +29,33 @@ import { type TlsMaterial, tlsFront, type TlsOptions } from "./tls-front.ts";
 import { bindUnixSocket } from "./unix-socket.ts";
 import { askUnixHolder, turnAwayFrom, type UpgradeOptions, upgrades } from "./websocket-upgrade.ts";
 
+const LEAVE_MS = 5_000;
+const LEAVE_CHECK_MS = 5;
+
 /** A listening server. */
 export interface WebSocketListener {
   /** The URL for clients, with the port actually bound: `ws://127.0.0.1:38977`, or `ws+unix:///run/exec.sock`. */
   readonly url: string;
   /** Uses other certificates for new connections. Throws if they do not fit; those before then stay. */
   renewTls(material: TlsMaterial): void;
+  /**
+   * Stops accepting, and resolves when those who have connected are clients or were refused, or after a moment. For a
+   * socket on which another program goes on to listen.
+   */
+  leave(): Promise<void>;
   /** Stops accepting. Existing connections continue. */
   close(): Promise<void>;
 }
 
 /** Where to listen: an address, with or without TLS, or the path of a Unix socket. */
 export type ListenPlace =
-  | { readonly host: string; readonly port: number; readonly tls?: TlsOptions | undefined }
+  | {
+      readonly host: string;
+      readonly port: number;
+      /** A socket that listens there already. */
+      readonly fd?: number;
+      readonly tls?: TlsOptions | undefined;
+    }
   | { readonly path: string };
 
 /** Listen address and admission rules. */
@@ -166,6 +181,12 @@ export async function listenWebSocket<Credential = unknown>(
   return {
     url,
     renewTls: (material) => tls?.renew(material),
+    leave: async () => {
+      // That of HTTP would also cut those who have not asked yet.
+      Server.prototype.close.call(listener);
+      const deadline = performance.now() + LEAVE_MS;
+      while (pending.size > 0 && performance.now() < deadline) await delay(LEAVE_CHECK_MS);
+    },
     close: () =>
       new Promise((resolve) => {
         // First, so that new clients do not find the socket of a server that is about to end.
@@ -234,7 +255,7 @@ function destroyThis(this: Socket): void {
 async function bind(server: Server, place: ListenPlace): Promise<{ url: string; release: () => void }> {
   if ("path" in place)
     return { url: socketUrl(place.path), release: await bindUnixSocket(server, place.path) };
-  server.listen({ host: place.host, port: place.port });
+  server.listen(place.fd === undefined ? { host: place.host, port: place.port } : { fd: place.fd });
   await once(server, "listening");
   const { address, port } = server.address() as AddressInfo;
   return {

@@ -12,7 +12,7 @@ const NAME = "address";
 /** Whether a server can listen there: for a moment, this program does. Undefined where nothing has to be free. */
 export async function checkAddress(address: ListenAddress): Promise<Check | undefined> {
   if (address.kind === "unix") return checkSocket(address.path);
-  if (address.kind !== "websocket" || address.port === 0) return undefined;
+  if (address.kind !== "websocket" || address.port === 0 || address.fd !== undefined) return undefined;
   const shown = formatListenUrl(address);
   const server = createServer();
   try {
