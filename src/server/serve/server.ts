@@ -163,7 +163,9 @@ class ExecServer implements ObservedServer {
   async #findSandboxed(ends: ConnectionEnds): Promise<string | undefined> {
     // The search takes as long as there are processes, so a keeper is asked first.
     if (!this.usesNetwork && !(await this.#core.users.useNetwork())) return undefined;
-    return (await isHeldOutside(ends, this.#core.users.known)) ? undefined : this.#refuseSandboxed({ ...ends });
+    return (await isHeldOutside(ends, this.#core.users.known))
+      ? undefined
+      : this.#refuseSandboxed({ ...ends });
   }
 
   excludeUnix(descriptor: number): string | undefined {

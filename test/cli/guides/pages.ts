@@ -134,6 +134,7 @@ export const PAGES: Readonly<Record<string, Page>> = {
     blocks: [
       { skip: "leaves out options, and never ends; test/fault/durable.test.ts runs such servers" },
       { skip: "shows what the last one prints; test/fault/durable.test.ts reads it" },
+      { skip: "needs a build that has run for a day; test/fault/durable-spool.test.ts reads such output" },
       { skip: "needs a systemd that passes sockets; `npm run test:systemd` runs these units" },
     ],
   },
