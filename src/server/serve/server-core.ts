@@ -80,9 +80,8 @@ export function createServerCore(
   const { secrets = [] } = options;
   if (secrets.length > 0 && runAs !== undefined && !runAs.isOwn)
     throw new UsageError("secrets are for processes of the server's own user: leave out runAs");
-  // Its memory and environment hold what its own processes must not read. If it is durable, it does not learn whether
-  // clients send secrets to the keeper.
-  if (secrets.length > 0 || parts.durable !== undefined) forbidInspection();
+  // Its memory and environment hold what its own processes must not read.
+  if (secrets.length > 0) forbidInspection();
   const environment = inheritable(whole, secrets);
   const sandbox = new Sandbox(environment["PATH"]);
   const starter = new ProcessStarter(
