@@ -8,6 +8,20 @@ export function onAbort(signal: AbortSignal | undefined, act: (reason: unknown) 
   return () => signal?.removeEventListener("abort", aborted);
 }
 
+/** Those whose abort has to reach a signal of `anySignal`. */
+const sources = new WeakMap<AbortSignal, readonly AbortSignal[]>();
+
+/**
+ * A signal that is aborted with the first of these. `AbortSignal.any` alone does not keep its sources: Node then collects
+ * an `AbortSignal.timeout` among them, and it never fires.
+ */
+export function anySignal(signals: readonly AbortSignal[]): AbortSignal {
+  // oxlint-disable-next-line no-restricted-properties
+  const either = AbortSignal.any([...signals]);
+  sources.set(either, signals);
+  return either;
+}
+
 /** Settles like `promise`, or rejects with the signal's reason if it is aborted first. The work itself continues. */
 export function abortable<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return promise;

@@ -1,4 +1,4 @@
-import { pause } from "../base/deadlines.ts";
+import { anySignal, pause } from "../base/deadlines.ts";
 import { ConnectionError, messageOf } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
 import { Request } from "../noise/handshake.ts";
@@ -294,7 +294,7 @@ class ExecutorStreams {
         key: peer,
         authorization: Buffer.from(payload).toString("utf8"),
       },
-      AbortSignal.any([signal, AbortSignal.timeout(VALIDATE_TIMEOUT_MS)]),
+      anySignal([signal, AbortSignal.timeout(VALIDATE_TIMEOUT_MS)]),
     );
   }
 

@@ -1,4 +1,4 @@
-import { pause } from "../base/deadlines.ts";
+import { anySignal, pause } from "../base/deadlines.ts";
 import { ConnectionError } from "../base/errors.ts";
 import { loadKem } from "../noise/kem.ts";
 import { fingerprint, KeyPair, type PublicKey } from "../noise/keys.ts";
@@ -76,7 +76,7 @@ export async function relayReach(
       await pause(OFFLINE_POLL_MS, signal);
       signal.throwIfAborted();
       // A relay that is slow now has already said that the executor is offline.
-      lookupSignal = AbortSignal.any([signal, AbortSignal.timeout(Math.ceil(leftMs - OFFLINE_POLL_MS))]);
+      lookupSignal = anySignal([signal, AbortSignal.timeout(Math.ceil(leftMs - OFFLINE_POLL_MS))]);
     }
   };
 }

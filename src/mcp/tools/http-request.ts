@@ -1,3 +1,4 @@
+import { anySignal } from "../../base/deadlines.ts";
 import { ExecError, messageOf, UsageError } from "../../base/errors.ts";
 import { HeadTail } from "../../client/process/head-tail.ts";
 import { checkArguments } from "../../client/tools/arguments.ts";
@@ -68,7 +69,7 @@ export function httpRequestTool({ enter }: Surroundings): McpTool {
       if (!/^https?:\/\//i.test(requested.url))
         throw new UsageError("http_request: url must begin with http:// or https://");
       const { host } = await enter(signal);
-      const limited = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
+      const limited = anySignal([signal, AbortSignal.timeout(TIMEOUT_MS)]);
       const kept = new HeadTail({ maxBytes: MAX_KEPT_BYTES });
       const { response, note } = await request(host.fetch, requested, kept, limited).catch(
         (error: unknown) => {

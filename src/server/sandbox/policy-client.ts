@@ -1,3 +1,4 @@
+import { anySignal } from "../../base/deadlines.ts";
 import { after } from "../../base/duration.ts";
 import type { Attempt, ClientDecision, Decision } from "../../capabilities/network-proxy/gatekeeper.ts";
 import { type NotificationParams, type ServerParams, serverMethods } from "../../protocol/index.ts";
@@ -37,11 +38,7 @@ export class PolicyClient {
     const cancel = after(timeoutMs + ANSWER_GRACE_MS, () => overdue.abort());
     const params: ServerParams<"network/policyRequest"> = { processId, request: { protocol, host, port } };
     try {
-      const answer = await peer.request(
-        "network/policyRequest",
-        params,
-        AbortSignal.any([signal, overdue.signal]),
-      );
+      const answer = await peer.request("network/policyRequest", params, anySignal([signal, overdue.signal]));
       return decisionOf(answer);
     } catch {
       return NO;

@@ -1,3 +1,4 @@
+import { anySignal } from "../../../base/deadlines.ts";
 import type { LookupAddress } from "node:dns";
 import { once } from "node:events";
 import { Agent } from "node:http";
@@ -42,7 +43,7 @@ export class TunnelAgent extends Agent {
   ): undefined {
     const done = created as (error: unknown, stream?: Duplex) => void;
     const { signal: ended } = this.#ended;
-    const signal = AbortSignal.any([this.#upstream.signal, ended]);
+    const signal = anySignal([this.#upstream.signal, ended]);
     void connectSecurely({ ...this.#upstream, signal }).then((socket) => {
       if (ended.aborted) socket.destroy();
       done(null, socket);
@@ -53,7 +54,7 @@ export class TunnelAgent extends Agent {
 /** Resolves when the other side has proved who it is. */
 async function connectSecurely({ target, addresses, trust, signal }: Upstream): Promise<Socket> {
   const { host, port } = target;
-  const deadline = AbortSignal.any([signal, AbortSignal.timeout(HANDSHAKE_TIMEOUT_MS)]);
+  const deadline = anySignal([signal, AbortSignal.timeout(HANDSHAKE_TIMEOUT_MS)]);
   const plain = await connectOutward(addresses, port, deadline);
   const socket = connect({
     socket: plain,

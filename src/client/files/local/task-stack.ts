@@ -1,3 +1,4 @@
+import { anySignal } from "../../../base/deadlines.ts";
 import { setMaxListeners } from "node:events";
 
 /** A unit of work, which may push more. */
@@ -13,7 +14,7 @@ export function runTasks(
   { concurrency, signal: outer }: { concurrency: number; signal: AbortSignal },
 ): Promise<void> {
   const failing = new AbortController();
-  const signal = AbortSignal.any([outer, failing.signal]);
+  const signal = anySignal([outer, failing.signal]);
   // Each pending request listens to it.
   setMaxListeners(0, signal);
   const waiting = [...tasks];

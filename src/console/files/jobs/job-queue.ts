@@ -1,3 +1,4 @@
+import { anySignal } from "../../../base/deadlines.ts";
 import { effect, signal } from "@preact/signals";
 
 export type JobState = "waiting" | "running" | "done" | "failed" | "stopped";
@@ -134,7 +135,7 @@ export async function eachOf<T>(
   work: (item: T, signal: AbortSignal) => Promise<void>,
 ): Promise<void> {
   const failing = new AbortController();
-  const either = AbortSignal.any([signal, failing.signal]);
+  const either = anySignal([signal, failing.signal]);
   const iterator = items[Symbol.iterator]();
   const worker = async (): Promise<void> => {
     for (let next = iterator.next(); next.done !== true; next = iterator.next()) {

@@ -1,3 +1,4 @@
+import { anySignal } from "../../../base/deadlines.ts";
 import type { Host } from "../../../client/browser.ts";
 import type { CopiedHttpRequest } from "../copy-code.ts";
 import { LatestRequest } from "../latest-request.ts";
@@ -37,7 +38,7 @@ export class HttpCall extends LatestRequest<HttpResponse> {
         method: request.method,
         headers: headers.map(([name, value]): [string, string] => [name, value]),
         redirect: request.redirect,
-        signal: AbortSignal.any([signal, ...limit]),
+        signal: anySignal([signal, ...limit]),
         ...(body === undefined ? {} : { body }),
       });
       const head = {

@@ -1,3 +1,4 @@
+import { anySignal } from "../../../../base/deadlines.ts";
 import type { Host } from "../../../../client/host/host.ts";
 import { type Executor, hasLabels } from "../../../../client/host/executor.ts";
 import type { StartOptions } from "../../../../client/process/start-request.ts";
@@ -82,7 +83,7 @@ class ManyRun {
   constructor(names: readonly string[], options: ManyOptions, signal: AbortSignal) {
     this.#names = names;
     this.#options = options;
-    this.#signal = AbortSignal.any([signal, this.#stop.signal]);
+    this.#signal = anySignal([signal, this.#stop.signal]);
   }
 
   async run(askOne: (name: string, signal: AbortSignal) => ReturnType<typeof ask>): Promise<void> {
@@ -110,7 +111,7 @@ class ManyRun {
       this.#running += 1;
       try {
         // A separate signal: Node warns of a leak if many listen to the same one.
-        const answer = await askOne(name, AbortSignal.any([this.#signal]));
+        const answer = await askOne(name, anySignal([this.#signal]));
         this.#groups.add(name, answer);
         this.#answered += 1;
         this.status = Math.max(this.status, answer.status);

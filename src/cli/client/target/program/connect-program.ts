@@ -1,3 +1,4 @@
+import { anySignal } from "../../../../base/deadlines.ts";
 import { ConnectionError } from "../../../../base/errors.ts";
 import { connect, type ServerCommand } from "../../../../client/host/connect.ts";
 import type { ConnectOptions } from "../../../../client/host/open-host.ts";
@@ -96,7 +97,7 @@ async function openPatiently(
     // A signal in the meantime ends the command, too, which would otherwise keep asking for a password.
     return await untilInterrupted((interrupted) =>
       patiently(waiting, ({ signal, ...more }) =>
-        open({ ...more, child, signal: AbortSignal.any([signal, interrupted]) }),
+        open({ ...more, child, signal: anySignal([signal, interrupted]) }),
       ),
     );
   } catch (error) {
