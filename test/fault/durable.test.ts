@@ -33,6 +33,25 @@ function auditLines(file: string): AuditLine[] {
     .map((line) => JSON.parse(line) as AuditLine);
 }
 
+it("a keeper whose directory was removed ends when it has no server and nothing runs", async () => {
+  await using server = await DurableServer.start();
+  const host = await connect(server.url);
+  const job = await host.start(["sleep", "300"], { keep: "job" });
+  const keeper = await server.keeper();
+  rmSync(server.directory, { recursive: true });
+  await server.kill("SIGKILL");
+  // Still there with its work, although nothing leads to it any more.
+  expect((await server.command("durable", "status", server.directory)).err).toContain("does not exist");
+  process.kill(job.pid!, 0);
+  process.kill(keeper, 0);
+  process.kill(job.pid!, "SIGKILL");
+  await pollUntil(
+    () => !existsSync(`/proc/${keeper}`),
+    DEADLINE_MS,
+    () => "the end of the keeper",
+  );
+});
+
 it("SIGTERM leaves what runs, and `durable end` leaves nothing", async () => {
   await using server = await DurableServer.start();
   const mark = `durable-left-${process.pid}`;

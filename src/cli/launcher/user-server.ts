@@ -1,4 +1,4 @@
-// dist/user-server.js: the server of one user, for a server that runs as root; or a keeper, if it is given its directory.
+// dist/user-server.js: the server of one user, for a server that runs as root; or a keeper, if it is given its socket.
 import { withholdInheritedDescriptors } from "../../native/spawn.ts";
 import { serveUser } from "../../server/serve/serve-user.ts";
 import { VERSION } from "../shared/version.ts";
@@ -12,6 +12,6 @@ refuseDebugger();
 // Child processes must not inherit its socket.
 withholdInheritedDescriptors();
 
-serveUser(LISTENER_FD, { programFile: import.meta.url, version: VERSION, isKeeper: process.argv.length > 2 });
+serveUser(LISTENER_FD, { programFile: import.meta.url, version: VERSION, keeperSocket: process.argv[2] });
 // The server that started this program decides when it ends; signals for both of them reach it, too.
 for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, () => {});

@@ -121,7 +121,11 @@ async function keep(directory: DurableDirectory): Promise<void> {
   const manager = serviceManager();
   const listener = await openNamedSocket(directory.socket);
   directory.manage();
-  const end = serveUser(listener, { programFile: import.meta.url, version: VERSION, isKeeper: true });
+  const end = serveUser(listener, {
+    programFile: import.meta.url,
+    version: VERSION,
+    keeperSocket: directory.socket,
+  });
   onStopSignal(end);
   manager.ready();
 }

@@ -60,8 +60,8 @@ export async function findKeeper(directory: DurableDirectory, file: string): Pro
   const listener = await openNamedSocket(path);
   const errors = openSync(directory.errors, "a", 0o600);
   try {
-    // The directory tells keepers apart in lists of processes.
-    const child = await start([file, directory.path], ["ignore", "ignore", errors, listener]);
+    // It also tells keepers apart in lists of processes.
+    const child = await start([file, path], ["ignore", "ignore", errors, listener]);
     child.unref();
     const kill = (signal: NodeJS.Signals): void => void child.kill(signal);
     return { pid: child.pid!, address, isNew: true, kill, ended: undefined };

@@ -1,18 +1,22 @@
+import { statSync } from "node:fs";
 import { createDeferred } from "../../base/deferred.ts";
 import { messageOf } from "../../base/errors.ts";
+import { resultOr } from "../../native/result-or.ts";
 import type { ToUserServer, UserSettings } from "../run-as/messages.ts";
 import { type Owner, OwnerListener } from "../run-as/owner-listener.ts";
 import { Reporter } from "../run-as/reporter.ts";
 import { UnheardLog } from "../run-as/unheard-log.ts";
 import { UserService } from "./user-service.ts";
 
+const FORGOTTEN_CHECK_MS = 3_000;
+
 /** The program that serves. */
 export interface ServedProgram {
   /** Its own file, which the user must be able to read. */
   readonly programFile: string;
   readonly version: string;
-  /** Whether it outlives the server that has started it. */
-  readonly isKeeper: boolean;
+  /** Of a keeper, which outlives the server that has started it: the socket by which the next one finds it. */
+  readonly keeperSocket?: string | undefined;
 }
 
 /**
@@ -22,8 +26,10 @@ export interface ServedProgram {
  */
 export function serveUser(
   listenerFd: number,
-  { programFile, version, isKeeper }: ServedProgram,
+  { programFile, version, keeperSocket }: ServedProgram,
 ): () => Promise<void> {
+  const isKeeper = keeperSocket !== undefined;
+  const socket = isKeeper ? inodeOf(keeperSocket) : undefined;
   const started = createDeferred<UserService>();
   const startedAt = new Date().toISOString();
   let service: UserService | undefined;
@@ -44,6 +50,12 @@ export function serveUser(
     await service?.close();
     reporter.flush();
   };
+  /** No server finds a keeper whose directory was removed; what it still runs goes on. */
+  const endIfForgotten = (): void => {
+    if (!isKeeper || current !== undefined || (service?.state.runningProcesses ?? 0) > 0) return;
+    if (resultOr(socket, () => inodeOf(keeperSocket)) !== socket) void end().finally(() => process.exit(0));
+  };
+  if (isKeeper) setInterval(endIfForgotten, FORGOTTEN_CHECK_MS).unref();
   const start = (owner: Owner, settings: UserSettings): void => {
     current = owner;
     try {
@@ -90,7 +102,8 @@ export function serveUser(
       if (owner !== current) return;
       current = undefined;
       if (service === undefined) process.exit(1);
-      else if (!isKeeper) void end().finally(() => process.exit(0));
+      else if (isKeeper) endIfForgotten();
+      else void end().finally(() => process.exit(0));
     },
     // Connections are not read in order: its settings may come after the first client.
     client: (connection, socket) =>
@@ -108,4 +121,9 @@ export function serveUser(
     },
   });
   return end;
+}
+
+/** Undefined if nothing is there. */
+function inodeOf(path: string): number | undefined {
+  return statSync(path, { throwIfNoEntry: false })?.ino;
 }
