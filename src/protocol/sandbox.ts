@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { type Infer, object, schema } from "./define.ts";
+import { extensionField, type Infer, object, schema } from "./define.ts";
 import { optional, PathUri, Unsigned } from "./fields.ts";
 
 // On the wire, members of the permission profile are snake_case, the surrounding ones camelCase.
@@ -78,6 +78,9 @@ export const SandboxContext = object(() => ({
     "Base of relative patterns. A process has its own working directory for that; a file call needs it if an entry depends on it",
   ),
   workspaceRoots: z.array(PathUri()).optional().describe("What `project_roots` stands for"),
+  realRoots: extensionField(
+    z.boolean().optional().describe("Refuse the request if a symbolic link leads to a workspace root"),
+  ),
   windowsSandboxLevel: z
     .enum(["disabled", "restricted-token", "elevated", "mxc"])
     .describe("Required on every platform"),

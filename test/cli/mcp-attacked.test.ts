@@ -1,6 +1,14 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -22,6 +30,16 @@ afterEach(async () => {
 
 const at = (name: string): string => join(scene.root, name);
 const MARK = { FAULT_MARKER: marker };
+/** Puts a link in the place of a directory, and the directory back, again and again for a minute. */
+const SWAP = `
+  my ($root, $moved, $victim) = @ARGV;
+  my $end = time + 60;
+  while (time < $end) {
+    rename($root, $moved) and symlink($victim, $root);
+    select(undef, undef, undef, 0.0005);
+    unlink($root) and rename($moved, $root);
+    select(undef, undef, undef, 0.0005);
+  }`;
 /** A command, its child in another session, and a grandchild without a parent. */
 const FAMILY = "(setsid sleep 300 &); sleep 300 & exec sleep 300";
 
@@ -311,6 +329,29 @@ describe("a root", () => {
     renameSync(scene.root, `${scene.root}-link`);
     renameSync(`${scene.root}-moved`, scene.root);
     expect(await user.call("write_file", { path: "a", content: "z" })).toMatchObject({ isError: false });
+  });
+
+  it("that is swapped for a link and back all the time gets no call to write elsewhere", async () => {
+    const victim = join(scene.place, "victim");
+    mkdirSync(victim);
+    for (const directory of [victim, scene.root]) writeFileSync(join(directory, "file"), "old");
+    const user = await scene.start();
+    expect(await user.call("read_file", { path: "file" })).toMatchObject({ isError: false });
+    const swapping = spawn("perl", ["-e", SWAP, scene.root, `${scene.root}-moved`, victim], {
+      stdio: "ignore",
+    });
+    const ended = once(swapping, "exit");
+    try {
+      for (let round = 0; round < 40; round += 1) {
+        await user.call("exec_command", { cmd: "echo new > file; echo new > other", login: false });
+        await user.call("edit_file", { path: "file", old_string: "old", new_string: "new" });
+      }
+    } finally {
+      swapping.kill("SIGKILL");
+      await ended;
+    }
+    expect(readdirSync(victim)).toEqual(["file"]);
+    expect(readFileSync(join(victim, "file"), "utf8")).toBe("old");
   });
 
   it("does not lead out through a link inside it", async () => {

@@ -40,6 +40,12 @@ describe("a place", () => {
     expect(JSON.stringify(readOnly)).not.toContain('"access":"write"');
   });
 
+  it("has the server refuse a link to a root, if it can", async () => {
+    const { host } = machine({}, { extensions: [] });
+    expect((await enter(workspace(), host)).sandbox).toHaveProperty("realRoots", true);
+    expect((await enter(workspace(), machine().host)).sandbox).not.toHaveProperty("realRoots");
+  });
+
   it("has every root, without links, and begins in the first", async () => {
     const { host } = machine({ "/link": "/data/real" });
     const { cwd, sandbox } = await enter(workspace({ roots: ["/link/a", "/srv/b c"] }), host);

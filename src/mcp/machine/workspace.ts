@@ -140,7 +140,9 @@ export class Workspace {
     if (confinement === "none" || confinement === "files") return undefined;
     const preset = writable.length === 0 ? "read-only" : confinement;
     const context = contextFor(host, preset, cwd);
-    return withNetwork({ ...context, workspaceRoots: writable.map(uriFromPath) }, network);
+    // Other servers than this project's do not know `realRoots`, and might refuse it.
+    const own = host.environment?.extensions === undefined ? {} : { realRoots: true };
+    return withNetwork({ ...context, workspaceRoots: writable.map(uriFromPath), ...own }, network);
   }
 
   /** Calls that come together find them once: the first answer counts. */

@@ -61,6 +61,7 @@ export function sandboxPolicy(context: SandboxContext, subject: SandboxSubject):
     return resolvePolicy(wanted, {
       cwd,
       workspaceRoots,
+      realRoots: context.realRoots,
       temporaryDirectory: subject.temporaryDirectory,
     });
   }
@@ -77,7 +78,13 @@ export function sandboxPolicy(context: SandboxContext, subject: SandboxSubject):
     ),
   );
   refuseLandlock(context, wanted, (message) => new RpcError(RpcCode.internal, message));
-  return resolvePolicy(wanted, { cwd, workspaceRoots, temporaryDirectory: subject.temporaryDirectory });
+  const { realRoots } = context;
+  return resolvePolicy(wanted, {
+    cwd,
+    workspaceRoots,
+    realRoots,
+    temporaryDirectory: subject.temporaryDirectory,
+  });
 }
 
 const NOWHERE = { cwd: "/", workspaceRoots: [], temporaryDirectory: undefined };

@@ -76,6 +76,21 @@ describe("a place", () => {
       expect(rulesOf([entry({ kind: "projectRoots", subpath })]), subpath).toEqual([]);
     expect(rulesOf([entry({ kind: "projectRoots", subpath: "..a" })])).toHaveLength(2);
   });
+
+  it("without links on the way to a root, if the roots have to be real", () => {
+    const entries = [
+      entry({ kind: "projectRoots" }, "write"),
+      entry({ kind: "projectRoots", subpath: ".git" }),
+      entry({ kind: "slashTmp" }, "write"),
+    ];
+    const followed = (realRoots: boolean) =>
+      (
+        resolvePolicy({ files: { entries }, network: "restricted" }, { ...SURROUNDINGS, realRoots })
+          .files as FileRules
+      ).rules.map((rule) => "followed" in rule);
+    expect(followed(true)).toEqual([true, true, false, false, false]);
+    expect(followed(false)).toEqual([false, false, false, false, false]);
+  });
 });
 
 it("knows whether the system's directories are shown", () => {

@@ -28,6 +28,8 @@ export type PolicyTarget =
 export interface PolicySurroundings {
   readonly cwd: string;
   readonly workspaceRoots: readonly string[];
+  /** Whether a link on the way to one of these roots is refused. */
+  readonly realRoots?: boolean | undefined;
   /** TMPDIR of the process. */
   readonly temporaryDirectory: string | undefined;
 }
@@ -60,13 +62,15 @@ export function resolvePolicy(
 }
 
 function rulesOf({ target, access }: PolicyEntry, surroundings: PolicySurroundings): FileRule[] {
-  const { cwd, workspaceRoots, temporaryDirectory } = surroundings;
+  const { cwd, workspaceRoots, realRoots = false, temporaryDirectory } = surroundings;
   if (target.kind === "glob") {
     if (access !== "deny") return [];
     return [{ kind: "glob", pattern: absolutePattern(cwd, target.pattern), access }];
   }
   const paths = pathsOf(target, workspaceRoots, temporaryDirectory);
-  return paths.map((path) => ({ kind: "path", path, access }));
+  // Below a root, a name such as `.git` may be a link.
+  const isReal = realRoots && target.kind === "projectRoots" && (target.subpath ?? "") === "";
+  return paths.map((path) => ({ kind: "path", path, access, ...(isReal ? { followed: [] } : {}) }));
 }
 
 function pathsOf(

@@ -26,7 +26,7 @@ export type FileRule =
       readonly kind: "path";
       readonly path: string;
       readonly access: FileAccess;
-      /** The links that were followed when the policy was read, for good: another one on the way is refused. */
+      /** The links that were followed when the path was settled, for good: another one on the way is refused. */
       readonly followed?: readonly string[];
     }
   /** Hides what matches when the sandbox starts. */

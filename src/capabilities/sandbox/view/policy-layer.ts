@@ -102,7 +102,7 @@ class LayerBuilder {
       const { kind, path, isWhole, links } = this.#apply(rule.path, rule.access);
       if (rule.followed !== undefined && links[0] !== undefined)
         throw new SandboxRefusal(
-          `${links[0].path} has become a symbolic link since the server read the policy that gives access to ${rule.path}`,
+          `${links[0].path} has become a symbolic link since the policy named ${rule.path}`,
         );
       if (isWhole) named.add(path);
       if (rule.access === "write" && kind === "directory" && path !== "/") roots.add(path);
