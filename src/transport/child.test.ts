@@ -4,7 +4,8 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { isAlive } from "../../test/fault/proc-fs.ts";
 import { temporaryDirectory } from "../../test/fixtures/temporary-directory.ts";
 import { silentLogger } from "../base/logger.ts";
-import { type ChildCommand, startChild } from "./child.ts";
+import { startChild } from "./child.ts";
+import type { ChildCommand } from "./child-command.ts";
 import { ownGroup } from "./process-group.ts";
 
 /** Starts a shell script, whose lines must be JSON, and opens the transport. */

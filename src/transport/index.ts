@@ -1,4 +1,5 @@
-export { type ChildCommand, startChild } from "./child.ts";
+export { startChild } from "./child.ts";
+export type { ChildCommand } from "./child-command.ts";
 export { JsonLinesTransport } from "./json-lines.ts";
 export { createMemoryPair } from "./memory.ts";
 export type { Transport, TransportEvents } from "./transport.ts";

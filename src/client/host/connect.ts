@@ -1,6 +1,7 @@
 import { silentLogger } from "../../base/logger.ts";
 import type { FleetAddress } from "../../fleet/fleet-address.ts";
-import { type ChildCommand, startChild } from "../../transport/child.ts";
+import { startChild } from "../../transport/child.ts";
+import type { ChildCommand } from "../../transport/child-command.ts";
 import type { Transport } from "../../transport/transport.ts";
 import { connectWebSocket } from "../../transport/websocket/connect-websocket.ts";
 import { type ConnectOptions, connectTimeout, openHost } from "./open-host.ts";

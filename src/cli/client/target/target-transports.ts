@@ -6,7 +6,7 @@ import { type Purpose, showMessage, targetAt } from "./connect-target.ts";
 import { connectOwn } from "./own-server/connect-own.ts";
 import { ownServerPaths } from "./own-server/own-server-paths.ts";
 import { silentLogger } from "../../../base/logger.ts";
-import { startPreparedChild } from "../../../transport/child.ts";
+import { startPreparedChild } from "../../../transport/prepared-child.ts";
 import { bringing } from "./program/bring/bring.ts";
 import { keptCommand } from "./program/kept-command.ts";
 import { serverChild, type ServerProgram } from "./program/server-child.ts";

@@ -3,7 +3,7 @@ import { ConnectionError } from "../../../../base/errors.ts";
 import { connect, type ServerCommand } from "../../../../client/host/connect.ts";
 import type { ConnectOptions } from "../../../../client/host/open-host.ts";
 import type { Host } from "../../../../client/host/host.ts";
-import { startPreparedChild } from "../../../../transport/child.ts";
+import { startPreparedChild } from "../../../../transport/prepared-child.ts";
 import { Failure } from "../../../shared/failure.ts";
 import { INSTALL_COMMAND } from "../../../shared/install-command.ts";
 import { untilInterrupted } from "../../outcome/until-interrupted.ts";

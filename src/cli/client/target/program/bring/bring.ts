@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { ChildPipes } from "../../../../../transport/child.ts";
+import type { ChildPipes } from "../../../../../transport/prepared-child.ts";
 import { drawErr } from "../../../../shared/standard-streams.ts";
 import { printable } from "../../../print/printable.ts";
 import { hasBundle, ownBundle } from "./bundle.ts";

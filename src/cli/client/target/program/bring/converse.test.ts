@@ -1,6 +1,6 @@
 import { PassThrough, Writable } from "node:stream";
 import { expect, it } from "vitest";
-import type { ChildPipes } from "../../../../../transport/child.ts";
+import type { ChildPipes } from "../../../../../transport/prepared-child.ts";
 import type { Bundle } from "./bundle.ts";
 import { converse, type Step } from "./converse.ts";
 

@@ -1,4 +1,4 @@
-import type { ChildPipes } from "../../../../../transport/child.ts";
+import type { ChildPipes } from "../../../../../transport/prepared-child.ts";
 import { ConnectionError } from "../../../../../base/errors.ts";
 import { printable } from "../../../print/printable.ts";
 import { Failure } from "../../../../shared/failure.ts";
