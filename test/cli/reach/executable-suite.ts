@@ -74,7 +74,7 @@ it("a file that is not what the sums say is not sent", async () => {
   expect((await run(ECHO)).stderr).toMatch(
     /^exec-server: cannot bring [^\n]*: it is not what SHA256SUMS beside it says\n$/,
   );
-  expect(machine.brought()).toEqual([]);
+  await expect.poll(() => machine.brought()).toEqual([]);
 });
 
 it("a file that does not run there is not kept, and one line says why", async () => {
@@ -86,7 +86,7 @@ it("a file that does not run there is not kept, and one line says why", async ()
       /^exec-server: cannot bring [^\n]*: the file does not run there: libstdc\+\+[^\n]*\n$/,
     ),
   });
-  expect(machine.brought()).toEqual([]);
+  await expect.poll(() => machine.brought()).toEqual([]);
 });
 
 it("what is damaged on its way is not kept", async () => {
@@ -94,7 +94,7 @@ it("what is damaged on its way is not kept", async () => {
   writeFileSync(join(machine.bin, "gzip"), "#!/bin/sh\n/bin/gzip -dc | /bin/tr e f\n", { mode: 0o755 });
   try {
     expect((await run(ECHO)).stderr).toMatch(/^exec-server: cannot bring [^\n]*damaged on its way[^\n]*\n$/);
-    expect(machine.brought()).toEqual([]);
+    await expect.poll(() => machine.brought()).toEqual([]);
   } finally {
     machine.install("gzip");
   }

@@ -117,7 +117,7 @@ it("an installed exec-server is used, and nothing is brought", async () => {
   onTestFinished(() => rmSync(join(machine.bin, "exec-server")));
   const ended = await machine.run(ECHO);
   expect(ended.stderr).toBe("exec-server: cannot reach 'ssh://machine': installed --listen stdio\n");
-  expect(machine.brought()).toEqual([]);
+  await expect.poll(() => machine.brought()).toEqual([]);
 });
 
 it("--no-bring brings nothing, and starts what has been brought before neither", async () => {
@@ -128,7 +128,7 @@ it("--no-bring brings nothing, and starts what has been brought before neither",
       /^exec-server: exec-server was not found on 'ssh:\/\/machine': [^\n]*; install it/,
     );
     if (count === 0) {
-      expect(machine.brought()).toEqual([]);
+      await expect.poll(() => machine.brought()).toEqual([]);
       expect(await machine.run(ECHO)).toMatchObject(THERE);
     }
   }
